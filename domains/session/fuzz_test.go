@@ -125,14 +125,11 @@ func everyOperation(t *testing.T, layout domains.Layout, s session.Session, cur 
 	s.FirstResponse()
 	s.Lasted(minute(0))
 	s.Chatted()
-	cells(func(op string, from session.Status, _ string) {
-		if from != s.Status {
-			return
-		}
-		for _, moment := range []domains.Time{1, max(1, s.UpdatedAt), max(1, s.RateUntil), at(0), 253402300799999} {
+	for _, op := range allOperations() {
+		for _, moment := range []domains.Time{1, max(1, s.UpdatedAt), max(1, s.RateUntil), at(0), maxTime} {
 			one := usual(op, s)
-			if one.at = int64(moment); moment == 1 {
-				one.agent, one.number, one.rate = "", -1, 0
+			if one.at = moment; moment == 1 {
+				one.agent, one.number, one.windows = "", -1, session.Windows{}
 			}
 			after := s
 			if err := one.run(&after); err != nil {
@@ -140,12 +137,13 @@ func everyOperation(t *testing.T, layout domains.Layout, s session.Session, cur 
 				continue
 			}
 			if after.Epoch > maxEpoch {
+				require.NotEqual(t, "Fence", op)
 				continue // there is no later one: it cannot be stored
 			}
 			require.NoError(t, after.Check(), "%s at %d", op, moment)
 			again[session.Session](t, layout, &after, cur)
 		}
-	})
+	}
 }
 
 func FuzzDecodeVisitor(f *testing.F) {

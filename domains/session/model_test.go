@@ -1,376 +1,323 @@
 package session_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
+	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/rmw"
 )
 
-// model implements the package's document once more, as simply as possible: states by name, times in
-// milliseconds, no table.
+// model implements the package doc once more, as simply as possible: a table of checks by operation, and no table of
+// transitions. It calls no method of the Session. A model without an ID is that of a session that does not exist.
 type model struct {
-	version, epoch          uint64
-	status, agent, last     string
-	queue, merchant, reason string
-	priority                int
-	declined, transfers     []string
-	rating                  string
-
-	created, queued, taken, assigned, first, visitor, replied int64
-	hold, resumed, updated, closed, rateUntil, reopenUntil    int64
-	applied                                                   []string
-}
-
-// seen returns the model of a stored session.
-func seen(s session.Session) model {
-	m := model{
-		version: s.Version, epoch: s.Epoch, status: string(s.Status), agent: s.AgentID, last: s.LastAgentID,
-		queue: s.QueueID, merchant: s.MerchantID, reason: string(s.CloseReason), priority: s.Priority, declined: s.Declined,
-		created: int64(s.CreatedAt), queued: int64(s.QueuedAt), taken: int64(s.TakenAt), assigned: int64(s.AssignedAt),
-		first: int64(s.FirstResponseAt), visitor: int64(s.LastVisitorAt), replied: int64(s.LastAgentAt),
-		hold: int64(s.HoldAt), resumed: int64(s.ResumedAt), updated: int64(s.UpdatedAt), closed: int64(s.ClosedAt),
-		rateUntil: int64(s.RateUntil), reopenUntil: int64(s.ReopenUntil),
-	}
-	for _, t := range s.Transfers {
-		m.transfers = append(m.transfers, fmt.Sprintf("%s>%s %s by %q at %d: %q", t.From, t.To, t.Kind, t.By, t.At, t.Reason))
-	}
-	if s.Rating != nil {
-		m.rating = fmt.Sprintf("%d %q at %d", s.Rating.Score, s.Rating.Comment, s.Rating.At)
-	}
-	for _, a := range s.Applied {
-		m.applied = append(m.applied, a.ID+" "+a.Op)
-	}
-	return m
+	session.Session
+	ttl time.Duration // of the key
 }
 
 // step is one operation with its arguments; not all use all.
 type step struct {
-	op, id       string
-	at           int64
-	agent, to    string
-	queue, by    string
-	epoch        uint64
-	number       int // a score, or a priority
-	idle         session.Idle
-	rate, reopen int64 // windows, in milliseconds
+	op, id    string
+	at        domains.Time
+	agent, to string
+	queue, by string
+	why       string // a reason or a comment
+	epoch     uint64
+	number    int // a score, or a priority
+	status    session.Status
+	idle      session.Idle
+	windows   session.Windows
 }
 
+// The outcomes of a step; the others are the codes of refusals, with details.
 const (
-	changed = ""
-	kept    = "keep"
+	changed = "changed"
+	kept    = "kept"
 	invalid = "invalid"
 )
 
-// do runs a step, and returns its outcome: changed, kept, invalid or a refusal's code.
-func (m *model) do(s step) string {
-	if s.op != "Fence" && slices.Contains(m.applied, s.remembered()) {
+// do runs a step, and returns its outcome.
+func (m *model) do(s step, cfg session.Config) string {
+	switch s.op {
+	case "Delete": // another service, as Expire
+		*m = model{}
+		return kept
+	case "Expire":
+		m.ttl = foreignTTL
 		return kept
 	}
-	next := *m
-	outcome := next.change(s, max(m.updated, s.at))
-	if outcome != changed {
+	if s.id == "" && !s.settles() || s.op == "Open" && (s.status != "bot" && s.status != "queued" || !fits(128, s.to, s.by, s.agent, s.queue)) {
+		return invalid
+	}
+	for _, a := range m.Applied {
+		switch {
+		case a.ID != s.id || s.settles():
+		case a.Op != s.name():
+			return invalid
+		default:
+			return kept
+		}
+	}
+	next, now := *m, max(m.UpdatedAt, s.at)
+	if outcome := next.change(s, now); outcome != changed {
 		return outcome
 	}
-	next.version++
-	next.updated = max(m.updated, s.at)
-	if s.op != "Fence" {
-		next.applied = lastOf(32, m.applied, s.remembered())
+	if next.Epoch > maxEpoch {
+		return invalid
 	}
+	next.Format, next.Version, next.UpdatedAt = 1, m.Version+1, now
+	if !s.settles() {
+		next.Applied = lastOf(32, m.Applied, domains.Applied{ID: s.id, Op: s.name()})
+	}
+	if s.op == "Open" {
+		next.Unknown = unknown(cfg.Layout)
+	}
+	next.expire(s.op, cfg)
 	*m = next
 	return changed
 }
 
-// remembered is the stored name of the step. A step without a method of Sessions is an Edit.
-func (s step) remembered() string {
-	if slices.Contains([]string{"Assign", "Transfer", "Requeue", "Decline", "Close", "CloseIdle", "Reopen"}, s.op) {
-		return s.id + " Edit"
+// settles reports whether the operation is idempotent without its id, which the session does not remember.
+func (s step) settles() bool { return s.op == "Fence" || s.op == "Abandon" }
+
+// name is the stored name of the operation. An operation without a method of Sessions is an Edit.
+func (s step) name() string {
+	if slices.Contains([]string{"Assign", "Transfer", "Requeue", "Decline", "Close", "CloseIdle", "Reopen", "Reopen+Close"}, s.op) {
+		return "Edit"
 	}
-	return s.id + " " + s.op
+	return s.op
 }
 
-func lastOf(n int, list []string, one string) []string {
-	list = append(append([]string(nil), list...), one)
+func fits(limit int, texts ...string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return len(text) > limit || !utf8.ValidString(text) })
+}
+
+func lastOf[E any](n int, list []E, one E) []E {
+	list = append(slices.Clone(list), one)
 	return list[max(0, len(list)-n):]
 }
 
-func (m *model) change(s step, now int64) string {
-	busy := m.status == "assigned" || m.status == "active" || m.status == "on_hold"
-	// The checks of all operations.
-	switch s.op {
-	case "Reply", "Hold", "Resume", "Decline":
-		if s.agent == "" {
-			return invalid
-		}
-		fallthrough
-	case "Requeue":
-		if m.status == "closed" {
-			return "session_closed"
-		}
-		if !busy {
-			return "not_now"
-		}
-		if s.agent != "" && s.agent != m.agent {
-			return "not_holder"
-		}
-	case "Assign", "Transfer":
-		if s.to == "" {
-			return invalid
-		}
-		if s.epoch != m.epoch {
-			return "moved_on"
-		}
-		if m.status == "closed" {
-			return "session_closed"
-		}
-		if s.op == "Assign" && m.status != "queued" {
-			return "not_now"
-		}
-		if s.op == "Transfer" && !busy {
-			return "not_now"
-		}
-		if s.op == "Transfer" && s.to == m.agent {
-			return "same_agent"
-		}
-	case "Escalate", "VisitorWrites", "SetPriority", "SetMerchant":
-		if m.status == "closed" {
-			return "session_closed"
-		}
-	case "Close", "CloseIdle":
-		if m.status == "closed" {
-			return kept
-		}
-	case "Rate", "Reopen":
-		if m.status != "closed" {
-			return "session_open"
-		}
-	}
-	return m.follow(s, now)
+// check is a check of an operation, and the outcome if it fails.
+type check struct {
+	failed  bool
+	outcome string
 }
 
-// follow runs a step that the state permits.
-func (m *model) follow(s step, now int64) string {
+// checks returns the checks of each operation on a session that exists, in their order.
+func (m *model) checks(s step, now domains.Time) map[string][]check {
+	closed, held := m.Status == "closed", m.Status == "assigned" || m.Status == "active" || m.Status == "on_hold"
+	notNow := fmt.Sprintf("not_now: no %s while it is %s", s.op, m.Status)
+	if closed {
+		notNow = "session_closed"
+	}
+	isOpen := check{closed, notNow}
+	moved := check{s.epoch != m.Epoch, fmt.Sprintf("moved_on: from epoch %d to %d", s.epoch, m.Epoch)}
+	toAgent := check{s.to == "" || !fits(128, s.to), invalid}
+	why := check{!fits(128, s.by, s.queue) || !fits(256, s.why), invalid}
+	byAgent := []check{{s.agent == "" || !fits(128, s.agent), invalid}, {!held, notNow}, {s.agent != m.AgentID, "not_holder"}}
+	only := func(status session.Status) check { return check{m.Status != status, notNow} }
+	return map[string][]check{
+		"Open":          {{true, "session_exists"}},
+		"Abandon":       {{true, kept}},
+		"Escalate":      {{!fits(128, s.queue), invalid}, only("bot")},
+		"Assign":        {toAgent, moved, only("queued")},
+		"Transfer":      {toAgent, {!fits(128, s.by) || !fits(256, s.why), invalid}, moved, {s.to == m.AgentID, "same_agent"}, {!held, notNow}},
+		"Requeue":       {why, {!held, notNow}, {s.agent != "" && s.agent != m.AgentID, "not_holder"}},
+		"Decline":       append(byAgent, only("assigned")),
+		"Reply":         byAgent,
+		"VisitorWrites": {isOpen},
+		"Hold":          append(byAgent, check{m.Status == "on_hold", kept}, only("active")),
+		"Resume":        append(byAgent, check{m.Status == "active", kept}, only("on_hold")),
+		"SetPriority":   {isOpen, {s.number == m.Priority, kept}},
+		"SetMerchant":   {{!fits(128, s.queue), invalid}, isOpen, {s.queue == m.MerchantID, kept}},
+		"Fence":         {{m.Epoch > s.epoch, kept}, {s.epoch >= maxEpoch, invalid}},
+		"Close":         {{closed, kept}, {s.why == "" || !fits(256, s.why), invalid}},
+		"CloseIdle":     {{closed, kept}, {m.idle(s) == "", "not_idle"}},
+		"Rate": {
+			{!closed, "session_open"}, {s.number < 1 || s.number > 5, fmt.Sprintf("score: not %d", s.number)},
+			{!fits(4096, s.why), invalid}, {m.Rating != nil, "rated"}, {m.RateUntil == 0, "rate_late: it cannot be rated"},
+			{now > m.RateUntil, fmt.Sprintf("rate_late: it was until %v", m.RateUntil)},
+		},
+		"Reopen": {
+			{!closed, "session_open"}, moved, {m.Rating != nil, "rated"}, {m.ReopenUntil == 0, "reopen_late: it cannot be reopened"},
+			{now > m.ReopenUntil, fmt.Sprintf("reopen_late: it was until %v", m.ReopenUntil)},
+		},
+	}
+}
+
+func (m *model) change(s step, now domains.Time) string {
+	if m.ID == "" {
+		return m.begin(s)
+	}
+	if s.op == "Reopen+Close" { // two steps of one Edit
+		one, other := s, s
+		one.op, other.op = "Reopen", "Close"
+		return cmp.Or(m.unchanged(one, now), m.change(other, now))
+	}
+	return cmp.Or(m.unchanged(s, now), changed)
+}
+
+// unchanged follows a step whose checks succeed, and returns "". Otherwise it returns the outcome.
+func (m *model) unchanged(s step, now domains.Time) string {
+	for _, c := range m.checks(s, now)[s.op] {
+		if c.failed {
+			return c.outcome
+		}
+	}
+	m.follow(s, now)
+	return ""
+}
+
+func (m *model) begin(s step) string {
+	switch {
+	case s.op == "Abandon" && !fits(128, s.by):
+		return invalid
+	case s.op == "Abandon":
+		m.Session = session.Session{
+			ID: "s", VisitorID: s.by, Status: "closed", CloseReason: "abandoned", Epoch: 1, CreatedAt: s.at, ClosedAt: s.at,
+		}
+	case s.op == "Open":
+		m.Session = session.Session{
+			ID: "s", TenantID: s.to, VisitorID: s.by, RoomID: s.agent, QueueID: s.queue, MerchantID: s.queue, Priority: s.number,
+			Status: s.status, CreatedAt: s.at,
+		}
+		if s.status == "queued" {
+			m.QueuedAt = s.at
+		}
+	default:
+		return "no_session"
+	}
+	m.ttl = rmw.NoTTL
+	return changed
+}
+
+// follow changes the session by a step that is permitted.
+func (m *model) follow(s step, now domains.Time) {
+	agent, epoch := m.AgentID, m.Epoch+1
 	switch s.op {
 	case "Escalate":
-		if m.status != "bot" {
-			return "not_now"
-		}
-		m.status, m.queue, m.queued = "queued", s.queue, now
+		m.Status, m.QueueID, m.QueuedAt = "queued", s.queue, now
 	case "Assign":
-		m.status, m.agent, m.taken, m.assigned = "assigned", s.to, now, now
-		m.epoch++
+		m.Status, m.AgentID, m.TakenAt, m.AssignedAt, m.Epoch = "assigned", s.to, now, now, epoch
 	case "Transfer":
-		m.transfers = lastOf(16, m.transfers, fmt.Sprintf("%s>%s agent by %q at %d: %q", m.agent, s.to, s.by, now, "why"))
-		m.status, m.last, m.agent, m.assigned, m.hold = "assigned", m.agent, s.to, now, 0
-		m.epoch++
+		m.transfer(session.Transfer{From: agent, To: s.to, Kind: "agent", By: s.by, At: now, Reason: s.why})
+		m.Status, m.LastAgentID, m.AgentID, m.AssignedAt, m.HoldAt, m.Epoch = "assigned", agent, s.to, now, 0, epoch
 	case "Requeue":
-		if s.queue != "" {
-			m.queue = s.queue
-		}
-		m.transfers = lastOf(16, m.transfers, fmt.Sprintf("%s>%s queue by %q at %d: %q", m.agent, m.queue, s.by, now, "why"))
-		m.leave(now)
+		m.QueueID = cmp.Or(s.queue, m.QueueID)
+		m.transfer(session.Transfer{From: agent, To: m.QueueID, Kind: "queue", By: s.by, At: now, Reason: s.why})
+		m.queue(now)
 	case "Decline":
-		if m.status != "assigned" {
-			return "not_now"
+		if !slices.Contains(m.Declined, agent) {
+			m.Declined = lastOf(16, m.Declined, agent)
 		}
-		if !slices.Contains(m.declined, m.agent) {
-			m.declined = lastOf(16, m.declined, m.agent)
-		}
-		m.leave(now)
+		m.queue(now)
 	case "Reply":
-		if m.status == "assigned" {
-			m.status = "active"
+		if m.Status == "assigned" {
+			m.Status = "active"
 		}
-		m.replied, m.declined = now, nil
-		if m.first == 0 {
-			m.first = now
-		}
+		m.LastAgentAt, m.Declined, m.FirstResponseAt = now, nil, cmp.Or(m.FirstResponseAt, now)
 	case "VisitorWrites":
-		if m.status == "on_hold" {
-			m.status = "active"
+		if m.Status == "on_hold" {
+			m.Status = "active"
 		}
-		m.visitor, m.hold = now, 0
+		m.LastVisitorAt, m.HoldAt = now, 0
 	case "Hold":
-		if m.status != "active" {
-			return map[string]string{"on_hold": kept, "assigned": "not_now"}[m.status]
-		}
-		m.status, m.hold = "on_hold", now
+		m.Status, m.HoldAt = "on_hold", now
 	case "Resume":
-		if m.status != "on_hold" {
-			return map[string]string{"active": kept, "assigned": "not_now"}[m.status]
-		}
-		m.status, m.hold, m.resumed = "active", 0, now
+		m.Status, m.HoldAt, m.ResumedAt = "active", 0, now
 	case "SetPriority":
-		if m.priority == s.number {
-			return kept
-		}
-		m.priority = s.number
+		m.Priority = s.number
 	case "SetMerchant":
-		if m.merchant == s.queue {
-			return kept
-		}
-		m.merchant = s.queue
+		m.MerchantID = s.queue
 	case "Fence":
-		if m.epoch > s.epoch {
-			return kept
-		}
-		m.epoch = s.epoch + 1
-	default:
-		return m.endOrBegin(s, now)
-	}
-	return changed
-}
-
-// leave is the session's way back into the queue.
-func (m *model) leave(now int64) {
-	m.status, m.last, m.agent = "queued", m.agent, ""
-	m.queued, m.taken, m.assigned, m.hold = now, 0, 0, 0
-	m.epoch++
-}
-
-func (m *model) endOrBegin(s step, now int64) string {
-	reason := "visitor"
-	switch s.op {
-	case "CloseIdle":
-		if reason = m.idle(s); reason == "" {
-			return "not_idle"
-		}
-		fallthrough
+		m.Epoch = s.epoch + 1
 	case "Close":
-		if m.agent != "" {
-			m.last, m.agent = m.agent, ""
-		}
-		m.status, m.reason, m.closed, m.hold = "closed", reason, now, 0
-		m.epoch++
-		if s.rate > 0 {
-			m.rateUntil = now + s.rate
-		}
-		if s.reopen > 0 {
-			m.reopenUntil = now + s.reopen
-		}
+		m.close(session.Reason(s.why), s.windows, now)
+	case "CloseIdle":
+		m.close(m.idle(s), s.windows, now)
 	case "Rate":
-		switch {
-		case s.number < 1 || s.number > 5:
-			return "score"
-		case m.rating != "":
-			return "rated"
-		case now > m.rateUntil:
-			return "rate_late"
-		}
-		m.rating = fmt.Sprintf("%d %q at %d", s.number, "so so", now)
+		m.Rating = &session.Rating{Score: s.number, Comment: s.why, At: now}
 	case "Reopen":
-		switch {
-		case s.epoch != m.epoch:
-			return "moved_on"
-		case m.rating != "":
-			return "rated"
-		case now > m.reopenUntil:
-			return "reopen_late"
-		}
-		m.status, m.reason, m.closed, m.rateUntil, m.reopenUntil = "queued", "", 0, 0, 0
-		m.queued, m.taken, m.assigned = now, 0, 0
-		m.epoch++
+		m.CloseReason, m.ClosedAt, m.RateUntil, m.ReopenUntil = "", 0, 0, 0
+		m.queue(now)
 	}
-	return changed
 }
 
-// idle uses the clock of the closing process, which may be behind.
-func (m *model) idle(s step) string {
-	queue, visitor, agent := s.idle.Queue.Milliseconds(), s.idle.Visitor.Milliseconds(), s.idle.Agent.Milliseconds()
+func (m *model) transfer(t session.Transfer) { m.Transfers = lastOf(16, m.Transfers, t) }
+
+// queue puts the session into the queue, without an agent.
+func (m *model) queue(now domains.Time) {
+	m.Status, m.LastAgentID, m.AgentID = "queued", cmp.Or(m.AgentID, m.LastAgentID), ""
+	m.QueuedAt, m.TakenAt, m.AssignedAt, m.HoldAt = now, 0, 0, 0
+	m.Epoch++
+}
+
+func (m *model) close(reason session.Reason, windows session.Windows, now domains.Time) {
+	end := func(window time.Duration) domains.Time {
+		switch {
+		case window == 0:
+			return 0
+		case now+domains.Time(window.Milliseconds()) > maxTime:
+			return now
+		}
+		return now + domains.Time(window.Milliseconds())
+	}
+	m.Status, m.LastAgentID, m.AgentID, m.HoldAt = "closed", cmp.Or(m.AgentID, m.LastAgentID), "", 0
+	m.CloseReason, m.ClosedAt, m.RateUntil, m.ReopenUntil = reason, now, end(windows.Rate), end(windows.Reopen)
+	m.Epoch++
+}
+
+// idle returns the reason for which CloseIdle closes. It uses the clock of the closing process, which may be behind.
+func (m *model) idle(s step) session.Reason {
+	after := func(limit time.Duration, since ...domains.Time) bool {
+		return limit > 0 && slices.Max(since) > 0 && int64(s.at-slices.Max(since)) >= limit.Milliseconds()
+	}
 	switch {
-	case m.status == "queued" && queue > 0 && s.at-m.queued >= queue:
+	case m.Status == "queued" && after(s.idle.Queue, m.QueuedAt):
 		return "queue_timeout"
-	case m.status == "active" && m.replied > m.visitor:
-		if visitor > 0 && s.at-max(m.replied, m.resumed) >= visitor {
+	case m.Status == "active" && m.LastAgentAt > m.LastVisitorAt:
+		if after(s.idle.Visitor, m.LastAgentAt, m.ResumedAt) {
 			return "visitor_idle"
 		}
-	case m.status == "assigned" || m.status == "active":
-		if agent > 0 && s.at-max(m.visitor, m.assigned, m.resumed) >= agent {
+	case m.Status == "assigned" || m.Status == "active":
+		if after(s.idle.Agent, m.LastVisitorAt, m.AssignedAt, m.ResumedAt) {
 			return "agent_idle"
 		}
 	}
 	return ""
 }
 
-// opened is the model of a session that was just made.
-func opened(s step, status string) model {
-	m := model{version: 1, status: status, queue: s.queue, created: s.at, updated: s.at, applied: []string{s.id + " Open"}}
-	if status == "queued" {
-		m.queued = s.at
-	}
-	return m
-}
-
-// run runs the step on the stored session.
-func (s step) run(n *session.Session) error {
-	at, windows := domains.Time(s.at), s.windows()
-	switch s.op {
-	case "Escalate":
-		return n.Escalate(at, s.queue)
-	case "Assign":
-		return n.Assign(at, s.to, s.epoch)
-	case "Transfer":
-		return n.Transfer(at, s.to, s.epoch, s.by, "why")
-	case "Requeue":
-		return n.Requeue(at, s.agent, s.queue, s.by, "why")
-	case "Decline":
-		return n.Decline(at, s.agent)
-	case "Reply":
-		return n.Reply(at, s.agent)
-	case "VisitorWrites":
-		return n.VisitorWrites(at)
-	case "Hold":
-		return n.Hold(at, s.agent)
-	case "Resume":
-		return n.Resume(at, s.agent)
-	case "SetPriority":
-		return n.SetPriority(at, s.number)
-	case "SetMerchant":
-		return n.SetMerchant(at, s.queue)
-	case "Close":
-		return n.Close(at, session.ByVisitor, windows)
-	case "CloseIdle":
-		return n.CloseIdle(at, s.idle, windows)
-	case "Rate":
-		return n.Rate(at, session.Rating{Score: s.number, Comment: "so so"})
-	case "Reopen":
-		return n.Reopen(at, s.epoch)
-	}
-	return n.Fence(at, s.epoch)
-}
-
-// broken names the first rule of the package doc that an operation breaks. It looks at two states only, and
-// asks neither the model nor Session.Check.
-func broken(op string, before, after session.Session) string {
-	busy := after.Status == "assigned" || after.Status == "active" || after.Status == "on_hold"
-	was, is := before.Status == "closed", after.Status == "closed"
-	grows := before.AgentID != after.AgentID || was != is || op == "Fence"
-	same := after // except the changes of a closed session
-	same.Header, same.Epoch, same.Rating, same.UpdatedAt = before.Header, before.Epoch, before.Rating, before.UpdatedAt
+// expire sets the expiry of the key as the comments of Config say.
+func (m *model) expire(op string, cfg session.Config) {
+	ttl := cfg.TTL
 	switch {
-	case busy != (after.AgentID != ""):
-		return "an agent if and only if it is assigned, active or on hold"
-	case grows != (after.Epoch > before.Epoch):
-		return "the epoch grows with the agent"
-	case is != (after.ClosedAt != 0 && after.CloseReason != ""):
-		return "a closed session has a reason and a time"
-	case was && is && fmt.Sprintf("%+v", same) != fmt.Sprintf("%+v", before):
-		return "a closed session stays as it is"
-	case before.Rating != nil && (!is || after.Rating == nil || *after.Rating != *before.Rating):
-		return "it is rated once"
+	case m.Status == "closed":
+		ttl = cmp.Or(cfg.ClosedTTL, cfg.TTL)
+	case op == "Reopen" && cfg.ClosedTTL != 0:
+		ttl = cmp.Or(cfg.TTL, rmw.NoTTL)
 	}
-	for i, t := range moments(after) {
-		if t < moments(before)[i] && t != 0 || t > after.UpdatedAt {
-			return "times do not run backwards"
-		}
+	if m.CloseReason == "abandoned" && ttl > 0 {
+		ttl = max(cfg.TTL, cfg.ClosedTTL, 24*time.Hour)
 	}
-	return ""
+	m.ttl = cmp.Or(ttl, m.ttl)
 }
 
-func moments(s session.Session) []domains.Time {
-	return []domains.Time{
-		s.UpdatedAt, s.CreatedAt, s.QueuedAt, s.TakenAt, s.AssignedAt, s.FirstResponseAt, s.LastVisitorAt, s.LastAgentAt,
-		s.HoldAt, s.ResumedAt, s.ClosedAt,
+// durations returns what Waited, FirstResponse, Lasted and Chatted return at a time.
+func (m *model) durations(now domains.Time) [4]time.Duration {
+	between := func(from, to domains.Time) time.Duration {
+		if from == 0 || to < from {
+			return 0
+		}
+		return to.Time().Sub(from.Time())
+	}
+	return [4]time.Duration{
+		between(m.QueuedAt, cmp.Or(m.TakenAt, m.ClosedAt, now)),
+		between(m.CreatedAt, m.FirstResponseAt),
+		between(m.CreatedAt, cmp.Or(m.ClosedAt, now)),
+		between(m.FirstResponseAt, cmp.Or(m.ClosedAt, max(m.LastAgentAt, m.LastVisitorAt))),
 	}
 }

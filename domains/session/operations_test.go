@@ -10,69 +10,33 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// Create uses the documented fields of info only.
-func TestCreate(t *testing.T) {
-	info := session.Session{
-		ID: "other", TenantID: "t", VisitorID: "v", RoomID: "r", QueueID: "q", MerchantID: "m", Priority: 2,
-		AgentID: "ann", LastAgentID: "ben", Epoch: 7, AssignedAt: at(1), Rating: &session.Rating{Score: 1},
-	}
-	for _, status := range []session.Status{session.Bot, session.Queued} {
-		t.Run(string(status), func(t *testing.T) {
-			each(t, func(b *fixture) {
-				info.Status = status
-				op := b.op(0)
-				got, err := b.sessions.Create(b.Context(), "s", op, info)
-				require.NoError(b, err)
-				want := session.Session{
-					Header: got.Header, ID: "s", TenantID: "t", VisitorID: "v", RoomID: "r", QueueID: "q", MerchantID: "m",
-					Priority: 2, Status: status, CreatedAt: at(0), UpdatedAt: at(0),
-				}
-				if status == session.Queued {
-					want.QueuedAt = at(0)
-				}
-				assert.Equal(b, want, got)
-				assert.Equal(b, domains.Header{Format: 1, Version: 1, Applied: []domains.Applied{{ID: op.ID, Op: "Open"}}}, got.Header)
-				b.untouched("session:s", "the same again", func() {
-					again, err := b.sessions.Create(b.Context(), "s", op, info)
-					require.NoError(b, err)
-					assert.Equal(b, got, again)
-				})
-			})
-		})
-	}
-}
-
-// The latest transfers and declining agents are kept. An agent that declines twice is listed once, and a reply
-// clears the list.
+// The latest transfers and declining agents are kept, also of more agents than the random runs have.
 func TestBoundedLists(t *testing.T) {
-	agent := func(i int) string { return fmt.Sprint("agent-", i) }
-	s := session.Session{ID: "s", Status: session.Queued}
-	for i := range 3 * maxDeclined {
-		require.NoError(t, s.Assign(at(i), agent(i), s.Epoch))
-		require.NoError(t, s.Decline(at(i), agent(i)))
-		require.NoError(t, s.Check())
-		assert.Len(t, s.Declined, min(i+1, maxDeclined))
-		assert.Equal(t, agent(i), s.Declined[len(s.Declined)-1])
-		assert.Equal(t, agent(max(0, i-maxDeclined+1)), s.Declined[0])
+	var m model
+	var steps []step
+	add := func(op string, to int) {
+		s := usual(op, m.Session)
+		s.id, s.to = fmt.Sprint(len(steps)), fmt.Sprint("agent-", to)
+		assert.Equal(t, changed, m.do(s, session.Config{}), op)
+		steps = append(steps, s)
 	}
-	again := agent(3*maxDeclined - 5)
-	require.NoError(t, s.Assign(at(100), again, s.Epoch))
-	require.NoError(t, s.Decline(at(100), again))
-	assert.Len(t, s.Declined, maxDeclined)
-
-	require.NoError(t, s.Assign(at(101), agent(0), s.Epoch))
-	for i := 1; i < 3*maxTransfers; i++ {
-		require.NoError(t, s.Transfer(at(101+i), agent(i), s.Epoch, "", ""))
-		require.NoError(t, s.Check())
-		assert.Len(t, s.Transfers, min(i, maxTransfers))
-		assert.Equal(t, agent(i), s.Transfers[len(s.Transfers)-1].To)
-		assert.Equal(t, agent(max(1, i-maxTransfers+1)), s.Transfers[0].To)
+	add("Open", 0)
+	for i := range 3 * 16 {
+		add("Assign", i%20)
+		add("Decline", 0)
 	}
-	require.NotEmpty(t, s.Declined, "a transfer is no answer")
-	require.NoError(t, s.Reply(at(999), s.AgentID))
-	assert.Empty(t, s.Declined)
+	add("Assign", 0)
+	for i := range 3 * 16 {
+		add("Transfer", 1+i)
+	}
+	memory := rmwtest.NewMemory()
+	require.NoError(t, newRun(session.Config{}).play(memory, memory, steps))
+	assert.Len(t, m.Declined, 16, "a transfer is no answer")
+	assert.Len(t, m.Transfers, 16)
 }
 
 // An operation on a copy leaves the original as it was. Package desk tries operations on copies.
@@ -97,35 +61,6 @@ func TestOperationsOnCopies(t *testing.T) {
 	assert.Equal(t, []string{"dan"}, s.Declined)
 }
 
-// A session that was abandoned was never open, and never will be.
-func TestAbandon(t *testing.T) {
-	each(t, func(b *fixture) {
-		got, err := b.sessions.Abandon(b.Context(), "s", minute(0), "v")
-		require.NoError(b, err)
-		assert.Equal(b, session.Session{
-			Header: domains.Header{Format: 1, Version: 1}, ID: "s", VisitorID: "v", Status: session.Closed, Epoch: 1,
-			CreatedAt: at(0), ClosedAt: at(0), UpdatedAt: at(0), CloseReason: session.Abandoned,
-		}, got)
-		b.untouched("session:s", "whatever follows", func() {
-			_, err = b.sessions.Create(b.Context(), "s", b.op(1), session.Session{Status: session.Queued})
-			assert.ErrorIs(b, err, session.ErrSessionExists)
-			_, err = b.sessions.Rate(b.Context(), "s", b.op(1), 5, "")
-			assert.ErrorIs(b, err, session.ErrRateLate)
-			again, err := b.sessions.Abandon(b.Context(), "s", minute(1), "w")
-			require.NoError(b, err)
-			assert.Equal(b, got, again)
-		})
-	})
-	each(t, func(b *fixture) {
-		before := b.in(session.Active)
-		b.untouched("session:s", "Abandon", func() {
-			s, err := b.sessions.Abandon(b.Context(), "s", minute(9), "v")
-			require.NoError(b, err)
-			assert.Equal(b, before, s)
-		})
-	})
-}
-
 // The default windows, and that a negative one is never.
 func TestWindows(t *testing.T) {
 	for _, c := range []struct {
@@ -140,4 +75,19 @@ func TestWindows(t *testing.T) {
 		assert.Equal(t, c.want, cfg.Windows())
 		assert.Equal(t, c.want, session.New(nil, cfg).Windows())
 	}
+}
+
+// The prefixes of the keys, a codec instead of the layout, and the table as a copy.
+func TestConfig(t *testing.T) {
+	each(t, session.Config{Prefix: "p:", VisitorPrefix: "w:", Codec: rmw.JSON[session.Session]()}, func(b *fixture) {
+		_, err := b.sessions.Create(b.Context(), "s", op("a", 0), session.Session{Status: session.Queued})
+		require.NoError(b, err)
+		_, err = b.sessions.ReserveVisitor(b.Context(), "v", minute(0), session.Visitor{}, "s", 0, minute(1))
+		require.NoError(b, err)
+		assert.Equal(b, rmw.KindString, b.look("p:s").Kind())
+		assert.Equal(b, b.layout != domains.JSON, b.look("w:v").Kind() == rmw.KindHash)
+	})
+	table := session.Transitions()
+	table.Rows[0].To, table.Rows[3].From[0] = "x", "y"
+	assert.Equal(t, []string{"bot", "queued", "closed", "assigned", "active", "on_hold"}, session.Transitions().States())
 }

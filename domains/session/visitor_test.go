@@ -1,12 +1,15 @@
 package session_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
@@ -15,129 +18,61 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// entry returns the index entry of visitor "v".
-func (b *fixture) entry() session.Visitor {
-	b.Helper()
-	v, err := b.sessions.Visitor(b.Context(), "v")
-	require.NoError(b, err)
-	return v
-}
-
-// reserve makes the entry, which is as it was seen, point to a session.
-func (b *fixture) reserve(seen session.Visitor, id string, epoch uint64) session.Visitor {
-	b.Helper()
-	v, err := b.sessions.ReserveVisitor(b.Context(), "v", minute(1), seen, id, epoch, minute(2))
-	require.NoError(b, err)
-	return v
-}
-
-func (b *fixture) confirm(id string) {
-	b.Helper()
-	require.NoError(b, b.sessions.ConfirmVisitor(b.Context(), "v", minute(1), id))
-}
-
-func (b *fixture) release(id string, epoch uint64) {
-	b.Helper()
-	require.NoError(b, b.sessions.ReleaseVisitor(b.Context(), "v", minute(1), id, epoch))
-}
-
-// The way of an entry: reserved, held, gone. It has no expiry, whatever sessions have.
-func TestVisitor(t *testing.T) {
-	eachWith(t, session.Config{TTL: time.Hour, ClosedTTL: time.Minute}, func(b *fixture) {
-		assert.Zero(b, b.entry())
-		v := b.reserve(session.Visitor{}, "s1", 0)
-		assert.Equal(b, session.Visitor{
-			Header: domains.Header{Format: 1, Version: 1}, ID: "v", SessionID: "s1", State: session.Reserved, Until: at(2),
-		}, v)
-		assert.Equal(b, v, b.entry())
-		_, ttl := b.look("visitor:v")
-		assert.Equal(b, rmw.NoTTL, ttl)
-
-		b.confirm("s1")
-		v = b.entry()
-		assert.Equal(b, session.Visitor{
-			Header: domains.Header{Format: 1, Version: 2}, ID: "v", SessionID: "s1", State: session.Held,
-		}, v)
-
-		v = b.reserve(v, "s2", 4)
-		assert.Equal(b, session.Visitor{
-			Header: domains.Header{Format: 1, Version: 3}, ID: "v", SessionID: "s2", Epoch: 4, State: session.Reserved, Until: at(2),
-		}, v)
-		b.release("s2", 5)
-		assert.Zero(b, b.entry())
-		stored, _ := b.look("visitor:v")
-		assert.False(b, stored.Exists())
-	})
-}
-
-// A Confirm or Release for another session, or an earlier epoch, changes nothing.
-func TestVisitorIgnoresLateCalls(t *testing.T) {
-	each(t, func(b *fixture) {
-		b.untouched("visitor:v", "without an entry", func() {
-			b.confirm("s1")
-			b.release("s1", 9)
+// Any sequence of calls leaves the entry that the documents of Visitor and of its methods say. A call that changes nothing
+// writes nothing. The entry never expires, whatever sessions do.
+func TestVisitorMatchesModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ctx, m := context.Background(), rmwtest.NewMemory()
+		sessions := session.New(m, session.Config{
+			Layout: rapid.SampledFrom(layouts()).Draw(t, "layout"), TTL: time.Hour, ClosedTTL: time.Minute,
 		})
-		b.reserve(session.Visitor{}, "s1", 3)
-		b.untouched("visitor:v", "another session's", func() {
-			b.confirm("s2")
-			b.release("s2", 9)
-		})
-		b.untouched("visitor:v", "a late release", func() {
-			for epoch := range uint64(4) { // of the time before it was reopened at epoch 3
-				b.release("s1", epoch)
+		seen := []session.Visitor{{}}
+		for range rapid.SampledFrom([]int{10, 60}).Draw(t, "calls") {
+			before, _, _ := m.Get(ctx, "visitor:v")
+			entry := seen[len(seen)-1]
+			want := entry
+			id, epoch := rapid.SampledFrom([]string{"s1", "s1", "s2", "s2", ""}).Draw(t, "session"), uint64(rapid.IntRange(0, 3).Draw(t, "epoch"))
+			switch rapid.IntRange(0, 3).Draw(t, "call") {
+			case 0, 1:
+				was := rapid.SampledFrom([]session.Visitor{entry, entry, rapid.SampledFrom(seen).Draw(t, "earlier")}).Draw(t, "seen")
+				if rapid.Bool().Draw(t, "of the same version") { // which restarts with each entry
+					same := slices.DeleteFunc(slices.Clone(seen), func(v session.Visitor) bool { return v.Version != entry.Version })
+					was = rapid.SampledFrom(same).Draw(t, "seen")
+				}
+				got, err := sessions.ReserveVisitor(ctx, "v", minute(1), was, id, epoch, minute(2))
+				if !assert.ObjectsAreEqual(was, entry) {
+					require.ErrorIs(t, err, session.ErrMovedOn)
+					break
+				}
+				if id == "" {
+					require.ErrorIs(t, err, rmw.ErrInvalid)
+					break
+				}
+				want = session.Visitor{
+					Header: domains.Header{Format: 1, Version: entry.Version + 1}, ID: "v", SessionID: id, Epoch: epoch,
+					State: session.Reserved, Until: at(2),
+				}
+				require.Equal(t, want, got)
+			case 2:
+				require.NoError(t, sessions.ConfirmVisitor(ctx, "v", minute(1), id))
+				if entry.SessionID == id && entry.State == session.Reserved {
+					want.Version, want.State, want.Until = entry.Version+1, session.Held, 0
+				}
+			case 3:
+				require.NoError(t, sessions.ReleaseVisitor(ctx, "v", minute(1), id, epoch))
+				if entry.SessionID == id && entry.Epoch < epoch {
+					want = session.Visitor{}
+				}
 			}
-		})
-		b.confirm("s1")
-		b.untouched("visitor:v", "confirmed again", func() {
-			b.confirm("s1")
-			b.release("s1", 3)
-		})
-		b.release("s1", 4)
-		assert.Zero(b, b.entry())
-	})
-}
-
-// Reserve changes only the entry that was seen, also if the entry was removed and created again, and counts
-// from one.
-func TestVisitorMovedOn(t *testing.T) {
-	each(t, func(b *fixture) {
-		moved := func(seen session.Visitor, what string) {
-			b.Helper()
-			b.untouched("visitor:v", what, func() {
-				_, err := b.sessions.ReserveVisitor(b.Context(), "v", minute(1), seen, "mine", 0, minute(2))
-				assert.ErrorIs(b, err, session.ErrMovedOn, what)
-			})
+			got, err := sessions.Visitor(ctx, "v")
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			after, ttl, _ := m.Get(ctx, "visitor:v")
+			require.Equal(t, want.ID != "", after.Exists())
+			require.Equal(t, assert.ObjectsAreEqual(entry, want), before.Equal(after))
+			require.True(t, !after.Exists() || ttl == rmw.NoTTL)
+			seen = append(seen, got)
 		}
-		once := b.reserve(session.Visitor{}, "s1", 0)
-		twice := b.reserve(once, "s1", 0)
-		moved(once, "reserved once more")
-		b.release("s1", 1)
-		b.reserve(session.Visitor{}, "s1", 0)
-		b.confirm("s1")
-		require.Equal(b, twice.Version, b.entry().Version)
-		moved(twice, "held, and not reserved")
-		b.release("s1", 1)
-
-		first := b.reserve(session.Visitor{}, "s1", 0)
-		moved(session.Visitor{}, "somebody was quicker")
-		b.confirm("s1")
-		held := b.entry()
-		moved(first, "confirmed since")
-		b.release("s1", 1)
-		moved(first, "gone")
-		moved(held, "gone")
-
-		second := b.reserve(session.Visitor{}, "s2", 0)
-		require.Equal(b, first.Version, second.Version)
-		moved(first, "another session's")
-		b.confirm("s2")
-		moved(held, "another session's")
-		b.release("s2", 1)
-
-		again := b.reserve(session.Visitor{}, "s1", 1)
-		require.Equal(b, first.Version, again.Version)
-		moved(first, "the same session's, at another epoch")
-		b.reserve(again, "mine", 0)
 	})
 }
 
@@ -145,27 +80,34 @@ func TestVisitorMovedOn(t *testing.T) {
 // command: the other is not confirmed, although its version is the same.
 func TestVisitorReplacedDuringReserve(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
-		const layout = domains.HashByVersion
-		b := &fixture{T: t, target: target, layout: layout, sessions: session.New(target.Open(), session.Config{Layout: layout})}
+		ctx, sessions := t.Context(), session.New(target.Open(), session.Config{Layout: domains.HashByVersion})
+		reserve := func(id string) session.Visitor {
+			v, err := sessions.ReserveVisitor(ctx, "v", minute(1), session.Visitor{}, id, 0, minute(2))
+			require.NoError(t, err)
+			return v
+		}
+		release := func(id string) { require.NoError(t, sessions.ReleaseVisitor(ctx, "v", minute(1), id, 1)) }
 		for n := range 8 { // commands: a confirmation takes fewer
-			other := b.reserve(b.entry(), "s2", 0)
-			replacement, _ := b.look("visitor:v")
-			b.release("s2", 1)
-			mine := b.reserve(session.Visitor{}, "s1", 0)
-			require.Equal(b, mine.Version, other.Version)
-			stop := b.target.Faults.Arm(n+1, rmwtest.Fault{Do: func() {
-				assert.NoError(b, b.target.Direct.Set(b.Context(), "visitor:v", replacement, rmw.NoTTL))
+			other := reserve("s2")
+			replacement, _, err := target.Direct.Get(ctx, "visitor:v")
+			require.NoError(t, err)
+			release("s2")
+			require.Equal(t, reserve("s1").Version, other.Version)
+			stop := target.Faults.Arm(n+1, rmwtest.Fault{Do: func() {
+				assert.NoError(t, target.Direct.Set(ctx, "visitor:v", replacement, rmw.NoTTL))
 			}})
-			b.confirm("s1")
+			require.NoError(t, sessions.ConfirmVisitor(ctx, "v", minute(1), "s1"))
 			synctest.Wait() // also for commands after the answer
 			stop()
-			if left := b.entry(); left.SessionID == "s2" {
-				assert.Equal(b, other, left, "replaced at command %d", n+1)
+			left, err := sessions.Visitor(ctx, "v")
+			require.NoError(t, err)
+			if left.SessionID == "s2" {
+				assert.Equal(t, other, left, "replaced at command %d", n+1)
 			} else {
-				assert.Equal(b, session.Held, left.State)
+				assert.Equal(t, session.Held, left.State)
 			}
-			b.release("s1", 9)
-			b.release("s2", 9)
+			release("s1")
+			release("s2")
 		}
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // foreign is what another service has put beside the fields that are known here, with more digits than a
@@ -60,22 +59,20 @@ func TestWireFormat(t *testing.T) {
 // The same of an entry of the index, also when it changes.
 func TestWireFormatOfVisitor(t *testing.T) {
 	const entry = `{"id":"v","session_id":"s1","epoch":3,"state":"reserved","until":9,"foreign":` + foreign + `}`
-	each(t, func(b *fixture) {
-		require.NoError(b, b.target.Direct.Set(b.Context(), "visitor:v", stored(b, b.layout, entry), rmw.NoTTL))
-		v := b.entry()
+	each(t, session.Config{}, func(b *fixture) {
+		b.put("visitor:v", entry)
+		v, err := b.sessions.Visitor(b.Context(), "v")
+		require.NoError(b, err)
 		assert.Equal(b, session.Visitor{
 			ID: "v", SessionID: "s1", Epoch: 3, State: session.Reserved, Until: 9, Unknown: v.Unknown,
 		}, v)
-		b.confirm("s1")
-		v = b.reserve(b.entry(), "s2", 3)
-		assert.Equal(b, "s2", v.SessionID)
-		now, _ := b.look("visitor:v")
-		raw, ok := now.Field("foreign")
+		v, err = b.sessions.ReserveVisitor(b.Context(), "v", minute(1), v, "s2", 3, minute(2))
+		require.NoError(b, err)
+		raw, _ := b.look("visitor:v").Field("foreign")
 		if b.layout == domains.JSON {
-			field, _ := b.entry().Unknown.Field("foreign")
-			raw, ok = string(field), true
+			field, _ := v.Unknown.Field("foreign")
+			raw = string(field)
 		}
-		assert.True(b, ok)
 		assert.Equal(b, foreign, raw)
 	})
 }
