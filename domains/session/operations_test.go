@@ -87,6 +87,8 @@ func TestConfig(t *testing.T) {
 		assert.Equal(b, rmw.KindString, b.look("p:s").Kind())
 		assert.Equal(b, b.layout != domains.JSON, b.look("w:v").Kind() == rmw.KindHash)
 	})
+	err := session.New(nil, session.Config{}).Validate("s", op("", 0), session.Session{Status: session.Bot})
+	require.ErrorIs(t, err, rmw.ErrInvalid, "Validate accepts what Create accepts, no more")
 	table := session.Transitions()
 	table.Rows[0].To, table.Rows[3].From[0] = "x", "y"
 	assert.Equal(t, []string{"bot", "queued", "closed", "assigned", "active", "on_hold"}, session.Transitions().States())

@@ -377,7 +377,9 @@ func TestEveryPathMatchesModel(t *testing.T) {
 		for i, layout := range layouts() {
 			cfg := session.Config{Layout: layout, ClosedTTL: time.Hour}
 			require.NoError(t, target.Direct.Set(t.Context(), "session:s", rmw.Value{}, rmw.NoTTL))
-			steps := example(i, cfg)
+			steps := slices.DeleteFunc(example(i, cfg), func(s step) bool { // these do not wait for the lock
+				return s.op == "Delete" || s.op == "Expire"
+			})
 			require.NoError(t, newRun(cfg).play(target.Open(), target.Direct, steps[:min(len(steps), 40)]))
 		}
 	})
