@@ -1,7 +1,6 @@
 package chat_test
 
 import (
-	"testing"
 	"time"
 
 	"github.com/unwatch/unwatch/domains"
@@ -21,13 +20,6 @@ func sec(seconds int) domains.Time { return op("", seconds).Time() }
 
 func layouts() []domains.Layout {
 	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
-}
-
-func eachLayout(t *testing.T, test func(t *testing.T, layout domains.Layout)) {
-	t.Helper()
-	for _, layout := range layouts() {
-		t.Run(layout.String(), func(t *testing.T) { test(t, layout) })
-	}
 }
 
 // sound is a room that breaks no rule.

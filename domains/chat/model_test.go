@@ -1,13 +1,17 @@
 package chat_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // model is the package doc once more, as simple as possible: members stand in the order in which they joined.
@@ -22,6 +26,7 @@ type model struct {
 	members             []member
 	changes             uint64
 	applied             []domains.Applied
+	ttl                 time.Duration // of the key
 }
 
 type member struct {
@@ -44,7 +49,7 @@ type step struct {
 	topic   string
 }
 
-// The outcomes of a step; the others are the codes of refusals.
+// The outcomes of a step; the others are the codes of refusals, with details.
 const (
 	changed = "changed"
 	kept    = "kept"
@@ -53,7 +58,11 @@ const (
 
 // take does a step, and returns its outcome and the number that a Post returns. A step that is refused leaves m
 // as it was.
-func (m *model) take(s step) (outcome string, number uint64) {
+func (m *model) take(s step, cfg chat.Config) (outcome string, number uint64) {
+	if s.op == "Expire" { // another service sets the expiry
+		m.ttl = foreignTTL
+		return kept, 0
+	}
 	for _, a := range m.applied {
 		if a.ID == s.id && a.Op != s.op {
 			return invalid, 0
@@ -79,9 +88,12 @@ func (m *model) take(s step) (outcome string, number uint64) {
 	}
 	m.changes++
 	m.latest = max(m.latest, s.at)
+	ttl := cfg.TTL
 	if m.over {
 		m.ended = m.latest
+		ttl = cmp.Or(cfg.ClosedTTL, cfg.TTL)
 	}
+	m.ttl = cmp.Or(ttl, m.ttl)
 	m.applied = append(m.applied, domains.Applied{ID: s.id, Op: s.op, Number: number})
 	m.applied = m.applied[max(0, len(m.applied)-32):]
 	return outcome, number
@@ -126,7 +138,7 @@ func (m *model) happen(s step) (outcome string, number uint64) {
 		return changed, m.messages
 	case "MarkRead":
 		if uint64(s.number) > m.messages {
-			return "unread", 0
+			return fmt.Sprintf("unread: %d of %d", s.number, m.messages), 0
 		}
 		return set(&m.members[place].read, max(m.members[place].read, uint64(s.number))), 0
 	case "Touch":
@@ -152,7 +164,7 @@ func (m *model) create(s step) string {
 	if s.number < 0 || !fits(s.who, 128) || !fits(s.text, 256) || !fits(s.topic, 4096) {
 		return invalid
 	}
-	*m = model{exists: true, limit: s.number, stay: s.flag, name: s.text, topic: s.topic, tenant: s.who, made: s.at}
+	*m = model{exists: true, limit: s.number, stay: s.flag, name: s.text, topic: s.topic, tenant: s.who, made: s.at, ttl: rmw.NoTTL}
 	return changed
 }
 
@@ -163,7 +175,7 @@ func (m *model) join(s step, place int) string {
 	case place >= 0:
 		return kept
 	case m.limit > 0 && len(m.members) == m.limit:
-		return "room_full"
+		return fmt.Sprintf("room_full: %d of %d are in", m.limit, m.limit)
 	case !fits(s.role, 64):
 		return invalid
 	}
@@ -211,7 +223,7 @@ func (m *model) setLimit(limit int) string {
 	case limit == m.limit:
 		return kept
 	case limit > 0 && limit < len(m.members):
-		return "cap_too_small"
+		return fmt.Sprintf("cap_too_small: %d are in", len(m.members))
 	}
 	m.limit = limit
 	return changed
@@ -258,31 +270,6 @@ func foreign() domains.Unknown {
 		panic(err)
 	}
 	return m.Unknown
-}
-
-// broken names the first rule of the package doc that a change of a room breaks. It looks at two states only,
-// and asks neither the model nor Room.Check.
-func broken(prev, next *chat.Room) string {
-	_, owned := next.Members[next.OwnerID]
-	unread := uint64(0)
-	for _, m := range next.Members {
-		unread = max(unread, m.ReadSeq)
-	}
-	switch {
-	case next.Cap > 0 && len(next.Members) > max(next.Cap, len(prev.Members)):
-		return "more members than Cap"
-	case owned != (len(next.Members) > 0):
-		return "no owner among the members"
-	case len(prev.Members) > 0 && len(next.Members) == 0 && (next.Status == "closed") == next.StayOpen:
-		return "the last one to leave closes the room"
-	case prev.Status == "closed" && prev.Version != next.Version:
-		return "a closed room stays as it is"
-	case next.Seq < prev.Seq || next.Seq > prev.Seq+1 || unread > next.Seq:
-		return "the number of messages only grows"
-	case next.ActiveAt < prev.ActiveAt || next.ClosedAt != 0 && next.ClosedAt < next.ActiveAt:
-		return "times do not run backwards"
-	}
-	return ""
 }
 
 var long = strings.Repeat("x", 4097)

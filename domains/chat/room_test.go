@@ -1,13 +1,16 @@
 package chat_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,23 +23,26 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
+// foreignTTL is an expiry that another service sets.
+const foreignTTL = 3 * time.Hour
+
 // run plays steps on a room and on the model, and compares them after each.
 type run struct {
-	layout domains.Layout
-	rows   map[string]int // how often each row of the table was taken: "op from to"
-	codes  map[string]int // how often each outcome occurred
+	cfg   chat.Config
+	rows  map[string]int // how often each row of the table was taken: "op from to"
+	codes map[string]int // how often each outcome occurred
 	// mistake, if not nil, changes the stored room like a bug in the package. It is the negative control: the
 	// run has to fail.
 	mistake func(prev, next *chat.Room, s step)
 }
 
-func newRun(layout domains.Layout) *run {
-	return &run{layout: layout, rows: map[string]int{}, codes: map[string]int{}}
+func newRun(cfg chat.Config) *run {
+	return &run{cfg: cfg, rows: map[string]int{}, codes: map[string]int{}}
 }
 
 // play returns the first difference.
 func (q *run) play(store rmw.Store, direct rmwtest.Direct, steps []step) error {
-	ctx, rooms := context.Background(), chat.New(store, chat.Config{Layout: q.layout})
+	ctx, rooms := context.Background(), chat.New(store, q.cfg)
 	read := func() rmw.Value { v, _, _ := direct.Get(ctx, "chat:room:7"); return v }
 	var m model
 	var prev chat.Room
@@ -45,35 +51,39 @@ func (q *run) play(store rmw.Store, direct rmwtest.Direct, steps []step) error {
 			return fmt.Errorf("step %d, %+v: %s", i, s, fmt.Sprintf(format, args...))
 		}
 		before := read()
-		outcome, number := m.take(s)
-		got, seq, err := send(rooms, s, m.unknown(q.layout))
+		if s.op == "Expire" {
+			_ = direct.Set(ctx, "chat:room:7", before, foreignTTL)
+		}
+		outcome, number := m.take(s, q.cfg)
+		got, seq, err := send(rooms, s, m.unknown(q.cfg.Layout))
 		if q.mistake != nil && err == nil {
 			got, _ = rooms.Get(ctx, "7")
 			q.mistake(&prev, &got, s)
-			v, _ := domains.CodecOf[chat.Room, *chat.Room](q.layout, nil).Encode(&got, rmw.Value{})
-			_ = direct.Set(ctx, "chat:room:7", v, rmw.NoTTL)
+			v, _ := domains.CodecOf[chat.Room, *chat.Room](q.cfg.Layout, nil).Encode(&got, rmw.Value{})
+			_ = direct.Set(ctx, "chat:room:7", v, m.ttl)
 		}
 		if is := outcomeOf(err, got.Version != prev.Version); is != outcome || seq != number {
 			return fail("%s %d (%v), the model says %s %d", is, seq, err, outcome, number)
 		}
-		q.codes[outcome]++
-		if outcome != changed && !before.Equal(read()) {
+		stored, ttl, _ := direct.Get(ctx, "chat:room:7")
+		if outcome != changed && !before.Equal(stored) {
 			return fail("%s, and yet something was written", outcome)
+		}
+		if stored.Exists() && (ttl-m.ttl).Abs() > 5*time.Minute {
+			return fail("the key expires in %v, the model says %v", ttl, m.ttl)
 		}
 		next, err := rooms.Get(ctx, "7")
 		if err != nil && !errors.Is(err, chat.ErrNoRoom) {
 			return fail("%v", err)
 		}
-		if want := m.room("7", q.layout); !assert.ObjectsAreEqual(want, tidy(next)) {
+		if want := m.room("7", q.cfg.Layout); !assert.ObjectsAreEqual(want, tidy(next)) {
 			return fail("stored\n%+v, the model says\n%+v", next, want)
 		}
 		if (outcome == changed || outcome == kept) && !assert.ObjectsAreEqual(tidy(next), tidy(got)) {
 			return fail("returned\n%+v, stored\n%+v", got, next)
 		}
-		if rule := broken(&prev, &next); rule != "" && m.exists {
-			return fail("broken: %s", rule)
-		}
-		if outcome == changed {
+		code, _, _ := strings.Cut(outcome, ":")
+		if q.codes[code]++; outcome == changed {
 			q.rows[s.op+" "+string(prev.Status)+" "+string(next.Status)]++
 		}
 		prev = next
@@ -90,11 +100,12 @@ func tidy(r chat.Room) chat.Room {
 	return r
 }
 
-// outcomeOf returns the outcome of a step in the words of the model.
+// outcomeOf returns the outcome of a step in the words of the model: the code of a refusal, and what its text adds to
+// that of the refusal.
 func outcomeOf(err error, differs bool) string {
 	switch refusal := domains.RefusalOf(err); {
 	case refusal != nil:
-		return refusal.Code()
+		return refusal.Code() + strings.TrimPrefix(err.Error(), `room "7": `+refusal.Error())
 	case errors.Is(err, rmw.ErrInvalid):
 		return invalid
 	case err != nil:
@@ -141,6 +152,10 @@ func send(rooms chat.Rooms, s step, unknown domains.Unknown) (room chat.Room, se
 		room, err = rooms.Touch(ctx, "7", o)
 	case "Close":
 		room, err = rooms.Close(ctx, "7", o, s.by)
+	case "Expire":
+		if room, err = rooms.Get(ctx, "7"); errors.Is(err, chat.ErrNoRoom) {
+			err = nil
+		}
 	}
 	return room, seq, err
 }
@@ -149,6 +164,7 @@ func send(rooms chat.Rooms, s step, unknown domains.Unknown) (room chat.Room, se
 var operations = []string{
 	"Create", "Join", "Join", "Join", "Join", "Join", "Join", "Leave", "Remove", "Remove", "Remove", "Describe", "SetCap", "SetRole",
 	"Mute", "TransferOwner", "Post", "Post", "Post", "Post", "Post", "MarkRead", "MarkRead", "MarkRead", "MarkRead", "Touch", "Close",
+	"Expire",
 }
 
 // someSteps draws operations by four people. Most runs begin with a Create. Clocks go on, stand still and go
@@ -195,31 +211,33 @@ func someSteps(t *rapid.T) []step {
 // example is the run with that number; it is always the same.
 func example(seed int) []step { return rapid.Custom(someSteps).Example(seed) }
 
-// Any sequence of operations matches the model, breaks no rule and follows only rows of the table. All rows and
-// all refusals occur.
+// withExpiries draws the expiries of a layout's Config.
+func withExpiries(t *rapid.T, layout domains.Layout) chat.Config {
+	ttl := func(name string, ttls ...time.Duration) time.Duration { return rapid.SampledFrom(ttls).Draw(t, name) }
+	return chat.Config{
+		Layout: layout, TTL: ttl("TTL", 0, time.Hour, rmw.NoTTL), ClosedTTL: ttl("ClosedTTL", 0, 30*time.Minute, rmw.NoTTL),
+	}
+}
+
+// Any sequence of operations matches the model in every layout: the stored and returned room, its expiry, and the codes and
+// texts of refusals. All rows of the table and all refusals occur, and no transition besides the rows.
 func TestRoomMatchesModel(t *testing.T) {
 	rows, codes := map[string]int{}, map[string]int{}
-	eachLayout(t, func(t *testing.T, layout domains.Layout) {
-		q := newRun(layout)
-		q.rows, q.codes = rows, codes
+	for _, layout := range layouts() {
 		rapid.Check(t, func(t *rapid.T) {
+			q := newRun(withExpiries(t, layout))
+			q.rows, q.codes = rows, codes
 			m := rmwtest.NewMemory()
 			require.NoError(t, q.play(m, m, someSteps(t)))
 		})
-	})
+	}
 	if testing.Short() || flag.Lookup("rapid.checks").Value.String() != "100" {
 		return
 	}
 	want := []string{}
 	for _, row := range chat.Transitions().Rows {
-		from, to := "", row.To
-		if len(row.From) > 0 {
-			from = row.From[0]
-		}
-		if to == "" {
-			to = from
-		}
-		want = append(want, row.Op+" "+from+" "+to)
+		from := strings.Join(row.From, "")
+		want = append(want, row.Op+" "+from+" "+cmp.Or(row.To, from))
 	}
 	assert.ElementsMatch(t, want, slices.Collect(maps.Keys(rows)))
 	assert.ElementsMatch(t, []string{
@@ -233,7 +251,9 @@ func TestEveryPathMatchesModel(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		for i, layout := range layouts() {
 			require.NoError(t, target.Direct.Set(t.Context(), "chat:room:7", rmw.Value{}, rmw.NoTTL))
-			require.NoError(t, newRun(layout).play(target.Open(), target.Direct, example(i)))
+			steps := slices.DeleteFunc(example(i), func(s step) bool { return s.op == "Expire" }) // it does not wait for the lock
+			q := newRun(chat.Config{Layout: layout, ClosedTTL: time.Hour})
+			require.NoError(t, q.play(target.Open(), target.Direct, steps[:min(len(steps), 60)]))
 		}
 	})
 }
@@ -249,29 +269,12 @@ func TestModelNegativeControls(t *testing.T) {
 				})
 			}
 		},
-		"a version is not counted": func(prev, next *chat.Room, _ step) { next.Version = prev.Version },
-		"a clock runs backwards": func(_, next *chat.Room, s step) {
-			if s.op == "Touch" || s.op == "Post" {
-				next.ActiveAt = s.at
-			}
-		},
-		"a number is skipped": func(prev, next *chat.Room, s step) {
-			if next.Seq > prev.Seq && s.op == "Post" {
-				next.Seq++
-			}
-		},
 		"a mark is taken back": func(_, next *chat.Room, s step) {
 			if s.op == "MarkRead" {
 				with(next, s.who, func(m *chat.Member) { m.ReadSeq = uint64(s.number) })
 			}
 		},
-		"a refused operation writes": func(prev, next *chat.Room, _ step) {
-			if next.Version == prev.Version && next.Status == chat.Open {
-				next.ActiveAt++
-			}
-		},
-		"operations are forgotten": func(_, next *chat.Room, _ step) { next.Applied = nil },
-		"31 are remembered":        func(_, next *chat.Room, _ step) { next.Applied = next.Applied[max(0, len(next.Applied)-31):] },
+		"31 are remembered": func(_, next *chat.Room, _ step) { next.Applied = next.Applied[max(0, len(next.Applied)-31):] },
 		"the last to leave does not close": func(_, next *chat.Room, s step) {
 			if s.op == "Remove" && len(next.Members) == 0 {
 				next.Status, next.ClosedAt = chat.Open, 0
@@ -282,9 +285,8 @@ func TestModelNegativeControls(t *testing.T) {
 				with(next, s.who, func(m *chat.Member) { m.ReadSeq = 0 })
 			}
 		},
-		"the unknown is lost": func(_, next *chat.Room, _ step) { next.Unknown = domains.Unknown{} },
 	} {
-		q := newRun(domains.JSON)
+		q := newRun(chat.Config{})
 		q.mistake = mistake
 		found := false
 		for seed := 0; seed < 150 && !found && (name != "none" || seed < 20); seed++ {
@@ -292,24 +294,5 @@ func TestModelNegativeControls(t *testing.T) {
 			found = q.play(m, m, example(seed)) != nil
 		}
 		assert.Equal(t, name != "none", found, name)
-	}
-}
-
-// The negative controls of broken: each change breaks one rule.
-func TestCheckNamesTheRule(t *testing.T) {
-	for rule, change := range map[string]func(prev, next *chat.Room){
-		"":                                  func(_, next *chat.Room) { next.Version++ },
-		"more members than Cap":             func(_, next *chat.Room) { next.Cap = 3; next.Members["dan"] = chat.Member{} },
-		"no owner among the members":        func(_, next *chat.Room) { next.OwnerID = "dan" },
-		"a closed room stays as it is":      func(prev, next *chat.Room) { prev.Status = chat.Closed; next.Version++ },
-		"the number of messages only grows": func(_, next *chat.Room) { next.Seq-- },
-		"times do not run backwards":        func(_, next *chat.Room) { next.ActiveAt-- },
-		"the last one to leave closes the room": func(_, next *chat.Room) {
-			next.Members, next.OwnerID, next.StayOpen, next.Status, next.ClosedAt = nil, "", true, chat.Closed, next.ActiveAt
-		},
-	} {
-		prev, next := tidy(*sound()), tidy(*sound())
-		change(&prev, &next)
-		assert.Equal(t, rule, broken(&prev, &next))
 	}
 }
