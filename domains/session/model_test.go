@@ -50,7 +50,9 @@ func (m *model) do(s step, cfg session.Config) string {
 		m.ttl = foreignTTL
 		return kept
 	}
-	if s.id == "" && !s.settles() || s.op == "Open" && (s.status != "bot" && s.status != "queued" || !fits(128, s.to, s.by, s.agent, s.queue)) {
+	noID := s.id == "" && !s.settles()
+	badOpen := s.op == "Open" && (s.status != "bot" && s.status != "queued" || !fits(128, s.to, s.by, s.agent, s.queue))
+	if noID || badOpen {
 		return invalid
 	}
 	for _, a := range m.Applied {

@@ -226,7 +226,8 @@ func usual(op string, n session.Session) step {
 	const limit = 4 * time.Minute
 	return step{
 		op: op, id: "it", at: at(10), agent: cmp.Or(n.AgentID, "ann"), to: "dan", queue: "q2", by: "boss", why: "why",
-		epoch: n.Epoch, number: 3, status: session.Queued, idle: session.Idle{Queue: limit, Visitor: limit - time.Minute, Agent: limit / 2},
+		epoch: n.Epoch, number: 3, status: session.Queued,
+		idle:    session.Idle{Queue: limit, Visitor: limit - time.Minute, Agent: limit / 2},
 		windows: session.Windows{Rate: 30 * time.Minute, Reopen: 20 * time.Minute},
 	}
 }
@@ -263,11 +264,16 @@ func someSteps(t *rapid.T, cfg session.Config) []step {
 	return steps
 }
 
+// aStepName draws an operation that the state permits, mostly.
 func aStepName(t *rapid.T, m model, i int) string {
 	from := map[session.Status][]string{ // the way to states that are rare
-		"": {"Open"}, "bot": {"Escalate", "Close"}, "queued": {"Assign"}, "assigned": {"Reply", "CloseIdle"},
-		"active":  {"Hold", "Transfer", "CloseIdle"},
-		"on_hold": {"Transfer", "Requeue", "Reply", "Close", "Close"}, "closed": {"Reopen", "Reopen+Close", "Reopen", "Rate", "Delete", "Delete", "Delete"},
+		"":         {"Open"},
+		"bot":      {"Escalate", "Close"},
+		"queued":   {"Assign"},
+		"assigned": {"Reply", "CloseIdle"},
+		"active":   {"Hold", "Transfer", "CloseIdle"},
+		"on_hold":  {"Transfer", "Requeue", "Reply", "Close", "Close"},
+		"closed":   {"Reopen", "Reopen", "Reopen+Close", "Rate", "Delete", "Delete", "Delete"},
 	}[m.Status]
 	switch n := rapid.IntRange(0, 9).Draw(t, "op is"); {
 	case i == 0 && n > 0:

@@ -31,7 +31,8 @@ func TestVisitorMatchesModel(t *testing.T) {
 			before, _, _ := m.Get(ctx, "visitor:v")
 			entry := seen[len(seen)-1]
 			want := entry
-			id, epoch := rapid.SampledFrom([]string{"s1", "s1", "s2", "s2", ""}).Draw(t, "session"), uint64(rapid.IntRange(0, 3).Draw(t, "epoch"))
+			id := rapid.SampledFrom([]string{"s1", "s1", "s2", "s2", ""}).Draw(t, "session")
+			epoch := uint64(rapid.IntRange(0, 3).Draw(t, "epoch"))
 			switch rapid.IntRange(0, 3).Draw(t, "call") {
 			case 0, 1:
 				was := rapid.SampledFrom([]session.Visitor{entry, entry, rapid.SampledFrom(seen).Draw(t, "earlier")}).Draw(t, "seen")
