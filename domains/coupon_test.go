@@ -1,7 +1,6 @@
 package domains_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -63,23 +62,6 @@ func TestLayoutsStoreTheSameFields(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	assert.Empty(t, want.inner)
-}
-
-// A field without a tag is known by its Go name: it is not a stranger besides.
-func TestNamesOfFieldsWithoutATag(t *testing.T) {
-	type plain Coupon
-	names := domains.NamesOf[Coupon]()
-	var c plain
-	var unknown domains.Unknown
-	require.NoError(t, names.Unmarshal([]byte(`{"id":"7","Hits":2,"by":"ann","city":"x","Hidden":"y","inner":"z"}`), &c, &unknown))
-	assert.Equal(t, 2, c.Hits)
-	assert.Empty(t, c.Hidden)
-	out, err := names.Marshal(c, unknown)
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"id":"7","Hits":2,"by":"ann","place":{"city":"","hits":""},"city":"x","Hidden":"y","inner":"z"}`, string(out))
-	var all map[string]json.RawMessage
-	require.NoError(t, json.Unmarshal(out, &all))
-	assert.Len(t, all, 7)
 }
 
 // Without entries that have fields of their own, a write touches the fields that differ and traces no others: a

@@ -17,22 +17,4 @@ func TestRecordCopies(t *testing.T) {
 	assert.Equal(t, []Applied{{ID: "a"}}, past.Applied)
 	assert.Equal(t, []Applied{{ID: "a"}, {ID: "one", Number: 1}}, one.Applied)
 	assert.Equal(t, []Applied{{ID: "a"}, {ID: "other", Number: 2}}, other.Applied)
-
-	// Nor does a full list.
-	for i := range Remembered {
-		past.record(Op{ID: string(rune('A' + i))}, 0)
-	}
-	full := append([]Applied(nil), past.Applied...)
-	one = past
-	one.record(Op{ID: "one"}, 1)
-	assert.Equal(t, full, past.Applied)
-	assert.Len(t, one.Applied, Remembered)
-	assert.Equal(t, full[1:], one.Applied[:Remembered-1])
-}
-
-// A change without an id counts, and takes no place in the list.
-func TestRecordWithoutAnID(t *testing.T) {
-	h := Header{Applied: []Applied{{ID: "a"}}, Version: 4}
-	h.record(Op{ID: ""}, 9)
-	assert.Equal(t, Header{Format: Format, Version: 5, Applied: []Applied{{ID: "a"}}}, h)
 }

@@ -1,7 +1,6 @@
 package domains_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,17 +9,6 @@ import (
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// keyed returns tickets whose stored id is compared with the id of their key.
-func keyed(store rmw.Store, codec rmw.Codec[Ticket]) tickets {
-	return domains.NewRepository[Ticket, *Ticket](store, domains.Config[Ticket]{
-		Name:   "ticket",
-		Key:    func(id string) rmw.Key { return rmw.Key{Name: ticketPrefix + id} },
-		ID:     func(t *Ticket) *string { return &t.ID },
-		Codec:  codec,
-		Absent: errNoTicket, Present: errTicketExists,
-	})
-}
 
 // A value under another entity's key, such as a copy or a backup restored under a wrong name, is an error that
 // quotes nothing of it and changes nothing.
@@ -77,26 +65,4 @@ func TestMissingStoredID(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A change of an entity's id is refused: the entity could never be read again.
-func TestIDCannotChange(t *testing.T) {
-	everywhere(t, func(t *testing.T, w fixture) {
-		repo := keyed(w.Open(), ticketCodec(w.layout))
-		_, err := repo.Create(t.Context(), "7", opAt("a"), named("8"))
-		require.ErrorIs(t, err, rmw.ErrInvalid)
-		require.EqualError(t, err, `ticket "7": invalid argument: the change gives it another id, or none`)
-		assert.False(t, stored(t, w.Direct, "7").Exists())
-		n, err := repo.Create(t.Context(), "7", opAt("a"), grow)
-		require.NoError(t, err)
-		assert.Equal(t, "7", n.ID)
-		old := stored(t, w.Direct, "7")
-		for _, id := range []string{"8", ""} {
-			_, err = repo.Edit(t.Context(), "7", opAt("b"), named(id))
-			require.ErrorIs(t, err, rmw.ErrInvalid)
-			_, err = repo.Settle(context.Background(), "7", now, func(n *Ticket, _ bool) error { return named(id)(n) })
-			require.ErrorIs(t, err, rmw.ErrInvalid)
-			assert.True(t, old.Equal(stored(t, w.Direct, "7")))
-		}
-	})
 }

@@ -1,10 +1,8 @@
 package domains_test
 
 import (
-	"context"
 	"maps"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,13 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
-
-// ticketCodec is the codec of a layout, without an expiry.
-func ticketCodec(layout domains.Layout) rmw.Codec[Ticket] {
-	return domains.CodecOf[Ticket, *Ticket](layout, nil)
-}
 
 // aTicket is any Ticket that Check accepts. Empty maps and lists are nil: neither layout tells them apart.
 func aTicket(t *rapid.T) Ticket {
@@ -148,22 +140,6 @@ func TestUnknownHashFieldsStay(t *testing.T) {
 	})
 }
 
-func TestUnknownMembersOfHashEntriesStay(t *testing.T) {
-	codec := ticketCodec(domains.Hash)
-	v := rmw.Hash(map[string]string{
-		"id": "7", "part:p": `{"name":"p","x":9007199254740993}`, "part:q": `{"y":1,"name":"q"}`, "note": `{"z":[1],"text":"n"}`,
-	})
-	var ticket Ticket
-	require.NoError(t, codec.Decode(v, &ticket))
-	delete(ticket.Parts, "q")
-	ticket.Note.Text = "m"
-	v, err := codec.Encode(&ticket, v)
-	require.NoError(t, err)
-	assert.Equal(t, map[string]string{
-		"id": "7", "loud": "0", "big": "0", "part:p": `{"name":"p","x":9007199254740993}`, "note": `{"text":"m","z":[1]}`,
-	}, v.Fields())
-}
-
 // A bool is decoded in several spellings, and encoded as 1 or 0.
 func TestHashBoolSpellings(t *testing.T) {
 	codec := ticketCodec(domains.Hash)
@@ -172,45 +148,6 @@ func TestHashBoolSpellings(t *testing.T) {
 		require.NoError(t, codec.Decode(rmw.Hash(map[string]string{"id": "7", "loud": text}), &ticket), text)
 		assert.Equal(t, want, ticket.Loud, text)
 	}
-}
-
-// The expiry comes with the write, and only if there is one to set.
-func TestExpiryOfAnEntity(t *testing.T) {
-	expiry := func(t *Ticket) time.Duration {
-		switch {
-		case t.Done:
-			return time.Hour
-		case t.Loud:
-			return rmw.NoTTL
-		}
-		return 0
-	}
-	eachLayout(t, func(t *testing.T, layout domains.Layout) {
-		memory := rmwtest.NewMemory()
-		repo := domains.NewRepository[Ticket, *Ticket](memory, domains.Config[Ticket]{
-			Name:   "ticket",
-			Key:    func(id string) rmw.Key { return rmw.Key{Name: ticketPrefix + id} },
-			Codec:  domains.CodecOf(layout, expiry),
-			Absent: errNoTicket, Present: errTicketExists,
-		})
-		ttl := func() time.Duration {
-			_, left, err := memory.Get(context.Background(), ticketPrefix+"7")
-			require.NoError(t, err)
-			return left
-		}
-		_, err := repo.Create(t.Context(), "7", opAt("a"), named("7"))
-		require.NoError(t, err)
-		assert.Equal(t, rmw.NoTTL, ttl())
-		_, err = repo.Edit(t.Context(), "7", opAt("b"), func(t *Ticket) error { t.Done = true; return nil })
-		require.NoError(t, err)
-		assert.InDelta(t, time.Hour, ttl(), float64(time.Minute))
-		_, err = repo.Edit(t.Context(), "7", opAt("c"), func(t *Ticket) error { t.Done = false; return nil })
-		require.NoError(t, err)
-		assert.InDelta(t, time.Hour, ttl(), float64(time.Minute), "0 leaves it as it is")
-		_, err = repo.Edit(t.Context(), "7", opAt("d"), func(t *Ticket) error { t.Loud = true; return nil })
-		require.NoError(t, err)
-		assert.Equal(t, rmw.NoTTL, ttl())
-	})
 }
 
 func TestLayoutString(t *testing.T) {

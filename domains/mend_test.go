@@ -24,12 +24,7 @@ func bySize(t *Ticket) {
 
 // mended are tickets which are repaired when they are read.
 func mended(store rmw.Store, layout domains.Layout, mend ...func(*Ticket)) tickets {
-	return domains.NewRepository[Ticket, *Ticket](store, domains.Config[Ticket]{
-		Name:   "ticket",
-		Key:    func(id string) rmw.Key { return rmw.Key{Name: ticketPrefix + id} },
-		Codec:  domains.CodecOf(layout, nil, mend...),
-		Absent: errNoTicket, Present: errTicketExists,
-	})
+	return repository(store, domains.CodecOf(layout, nil, mend...), nil)
 }
 
 // before is a ticket from before its rules, in a layout, with some fields changed.

@@ -1,14 +1,17 @@
 package domains_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/internal/testing/paths"
@@ -33,131 +36,195 @@ type fixture struct {
 	tickets
 }
 
-// requireRefused fails unless err is that refusal, says of which ticket, and came with no ticket.
-func requireRefused(t *testing.T, why *domains.Refusal, got Ticket, err error) {
-	t.Helper()
-	require.Same(t, why, domains.RefusalOf(err))
-	require.EqualError(t, err, `ticket "7": `+why.Error())
-	require.Equal(t, Ticket{}, got)
-	require.False(t, rmw.Retryable(err), "trying once more does not help")
+// model is a stored ticket, as the doc of Repository says; the zero model is that of none.
+type model struct{ Ticket }
+
+// step is one call of a Repository. Its change increments Size, and ends with an outcome.
+type step struct {
+	call    string // Get, Create, Edit, Number or Settle
+	op      domains.Op
+	outcome error
 }
 
-func TestAbsentEntity(t *testing.T) {
-	everywhere(t, func(t *testing.T, w fixture) {
-		never := func(*Ticket) error { panic("there is nothing to change") }
-		n, err := w.Get(t.Context(), "7")
-		requireRefused(t, errNoTicket, n, err)
-		n, err = w.Edit(t.Context(), "7", opAt("a"), never)
-		requireRefused(t, errNoTicket, n, err)
-		n, number, err := w.Number(t.Context(), "7", opAt("a"), func(n *Ticket) (uint64, error) { return 1, never(n) })
-		requireRefused(t, errNoTicket, n, err)
-		assert.Zero(t, number)
-		n, err = w.Settle(t.Context(), "7", now, func(_ *Ticket, exists bool) error {
-			assert.False(t, exists)
-			return rmw.Keep
-		})
-		require.NoError(t, err)
-		assert.Equal(t, Ticket{}, n)
-		_, err = w.Create(t.Context(), "7", opAt("a"), func(*Ticket) error { return errTooLoud })
-		requireRefused(t, errTooLoud, Ticket{}, err)
-		assert.False(t, stored(t, w.Direct, "7").Exists())
-	})
+var (
+	errOwn = errors.New("own")
+	// These outcomes stand for a change that breaks a rule, and for one of the id.
+	errBroken, errOtherID = errors.New("broken"), errors.New("other id")
+)
+
+// result is the result of a call, and whether its change runs.
+type result struct {
+	number uint64
+	err    error
+	text   string // of err, after the ticket's name; empty is any
+	ran    bool
 }
 
-func TestCreateAndChange(t *testing.T) {
-	everywhere(t, func(t *testing.T, w fixture) {
-		made, err := w.Create(t.Context(), "7", opAt("a"), named("7"))
-		require.NoError(t, err)
-		assert.Equal(t, uint64(1), made.Version)
-		got, err := w.Get(t.Context(), "7")
-		require.NoError(t, err)
-		assert.Equal(t, made, got, "what is returned is what is stored")
-
-		grown, err := w.Edit(t.Context(), "7", opAt("b"), grow)
-		require.NoError(t, err)
-		want := got
-		want.Size, want.Version, want.Applied = 1, 2, []domains.Applied{{ID: "a", Op: "Create"}, {ID: "b", Op: "Edit"}}
-		assert.Equal(t, want, grown)
-
-		settled, err := w.Settle(t.Context(), "7", now, func(n *Ticket, exists bool) error {
-			assert.True(t, exists)
-			return grow(n)
-		})
-		require.NoError(t, err)
-		want.Size, want.Version = 2, 3
-		assert.Equal(t, want, settled)
-
-		before := stored(t, w.Direct, "7")
-		_, err = w.Create(t.Context(), "7", opAt("c"), named("7"))
-		requireRefused(t, errTicketExists, Ticket{}, err)
-		assert.True(t, before.Equal(stored(t, w.Direct, "7")))
-	})
-}
-
-// Changes made before a Keep, a refusal or an error are neither stored nor returned.
-func TestPartialChangeIsDiscarded(t *testing.T) {
-	own := errors.New("own")
-	everywhere(t, func(t *testing.T, w fixture) {
-		made, err := w.Create(t.Context(), "7", opAt("a"), named("7"))
-		require.NoError(t, err)
-		before := stored(t, w.Direct, "7")
-		for _, outcome := range []error{
-			rmw.Keep, fmt.Errorf("as it is: %w", rmw.Keep), errTooLoud, fmt.Errorf("%w: 3 of 3", errTooLoud), own,
-		} {
-			change := func(n *Ticket) error { return errors.Join(grow(n), outcome) }
-			for call, do := range map[string]func() (Ticket, error){
-				"Edit": func() (Ticket, error) { return w.Edit(t.Context(), "7", opAt("b"), change) },
-				"Settle": func() (Ticket, error) {
-					return w.Settle(t.Context(), "7", now, func(n *Ticket, _ bool) error { return change(n) })
-				},
-				"Number": func() (Ticket, error) {
-					n, number, err := w.Number(t.Context(), "7", opAt("b"), func(n *Ticket) (uint64, error) { return 5, change(n) })
-					if err != nil {
-						assert.Zero(t, number)
-					}
-					return n, err
-				},
-			} {
-				got, err := do()
-				if errors.Is(outcome, rmw.Keep) {
-					require.NoError(t, err, call)
-					assert.Equal(t, made, got, call)
-				} else {
-					require.ErrorIs(t, err, outcome, call)
-					require.EqualError(t, err, `ticket "7": `+outcome.Error(), call)
-					assert.Equal(t, Ticket{}, got, call)
-					assert.Equal(t, errors.Is(outcome, errTooLoud), domains.RefusalOf(err) != nil, call)
-				}
-				assert.True(t, before.Equal(stored(t, w.Direct, "7")), call)
-			}
+// do makes a call.
+func (m *model) do(s step) result {
+	if s.call == "Settle" {
+		s.op = domains.Op{}
+	}
+	for _, a := range m.Applied {
+		if s.call == "Get" || a.ID != s.op.ID {
+			continue
 		}
-	})
+		if name := s.name(); a.Op != "" && a.Op != name {
+			return result{err: rmw.ErrInvalid, text: fmt.Sprintf(`invalid argument: the id %q was used for %q, and this is %q: `+
+				`two operations need two ids, see Op.For`, a.ID, a.Op, name)}
+		}
+		if s.call == "Number" {
+			return result{number: a.Number}
+		}
+		return result{}
+	}
+	exists := m.ID != ""
+	switch {
+	case s.call == "Create" && exists:
+		return result{err: errTicketExists, text: errTicketExists.Error()}
+	case s.call != "Create" && s.call != "Settle" && !exists:
+		return result{err: errNoTicket, text: errNoTicket.Error()}
+	case s.call == "Get", errors.Is(s.outcome, rmw.Keep):
+		return result{number: s.number(), ran: s.call != "Get"}
+	case errors.Is(s.outcome, errBroken):
+		return result{err: rmw.ErrInvalid, ran: true}
+	case errors.Is(s.outcome, errOtherID):
+		return result{err: rmw.ErrInvalid, text: "invalid argument: the change gives it another id, or none", ran: true}
+	case s.outcome != nil:
+		return result{err: s.outcome, text: s.outcome.Error(), ran: true}
+	}
+	m.ID, m.Size, m.Format, m.Version = "7", m.Size+1, 1, m.Version+1
+	if s.call != "Settle" {
+		m.Applied = append(slices.Clone(m.Applied), domains.Applied{ID: s.op.ID, Op: s.name(), Number: s.number()})
+		m.Applied = m.Applied[max(0, len(m.Applied)-domains.Remembered):]
+	}
+	return result{number: s.number(), ran: true}
 }
 
-func TestSettleCreates(t *testing.T) {
-	everywhere(t, func(t *testing.T, w fixture) {
-		n, err := w.Settle(t.Context(), "7", now, func(n *Ticket, exists bool) error {
-			assert.False(t, exists)
-			return named("7")(n)
-		})
+// name is the name of the operation, which is stored and reaches the Store.
+func (s step) name() string {
+	switch s.call {
+	case "Get", "Settle":
+		return s.call
+	case "Create":
+		return cmp.Or(s.op.Name, "Create")
+	}
+	return cmp.Or(s.op.Name, "Edit")
+}
+
+// number is the number that the change returns.
+func (s step) number() uint64 {
+	if s.call != "Number" {
+		return 0
+	}
+	return uint64(len(s.op.ID + s.op.Name))
+}
+
+// send makes the call.
+func (s step) send(repo tickets) (n Ticket, r result) {
+	ctx := context.Background()
+	change := func(n *Ticket) error {
+		r.ran = true
+		n.Size++
+		switch {
+		case errors.Is(s.outcome, errBroken):
+			n.Size = -1
+			return nil
+		case errors.Is(s.outcome, errOtherID):
+			n.ID = "8"
+			return nil
+		}
+		return s.outcome
+	}
+	switch s.call {
+	case "Get":
+		n, r.err = repo.Get(ctx, "7")
+	case "Create":
+		n, r.err = repo.Create(ctx, "7", s.op, change)
+	case "Edit":
+		n, r.err = repo.Edit(ctx, "7", s.op, change)
+	case "Number":
+		n, r.number, r.err = repo.Number(ctx, "7", s.op, func(n *Ticket) (uint64, error) { return s.number(), change(n) })
+	case "Settle":
+		n, r.err = repo.Settle(ctx, "7", now, func(n *Ticket, _ bool) error { return change(n) })
+	}
+	return n, r
+}
+
+// play makes the calls on a Repository and on the model, and compares them after each.
+func play(t require.TestingT, store rmw.Store, direct rmwtest.Direct, layout domains.Layout, m model, steps []step) {
+	var heard []string
+	repo := keyed(naming{store, &heard}, ticketCodec(layout))
+	read := func() rmw.Value {
+		v, _, err := direct.Get(context.Background(), ticketPrefix+"7")
 		require.NoError(t, err)
-		assert.Equal(t, uint64(1), n.Version)
-		assert.Empty(t, n.Applied)
-		assert.True(t, stored(t, w.Direct, "7").Exists())
+		return v
+	}
+	for _, s := range steps {
+		before, previous := read(), m.Version
+		want := m.do(s)
+		n, got := s.send(repo)
+		require.Equal(t, "ticket/"+s.name(), heard[len(heard)-1], "a middleware can tell the operations apart")
+		require.Equal(t, m.Version == previous, before.Equal(read()), "%+v: stored only if it changes", s)
+		require.Equal(t, []any{want.number, want.ran}, []any{got.number, got.ran}, "%+v", s)
+		if want.err == nil {
+			require.NoError(t, got.err, "%+v", s)
+			require.Equal(t, m.Ticket, n, "%+v", s)
+			continue
+		}
+		require.ErrorIs(t, got.err, want.err, "%+v", s)
+		require.Equal(t, domains.RefusalOf(want.err), domains.RefusalOf(got.err))
+		require.False(t, rmw.Retryable(got.err))
+		require.Equal(t, Ticket{}, n, "%+v", s)
+		if want.text != "" {
+			require.EqualError(t, got.err, `ticket "7": `+want.text)
+		}
+	}
+}
+
+// someSteps draws calls. Few or many ids come again, with other names or calls.
+func someSteps(t *rapid.T) []step {
+	ids := rapid.SampledFrom([]string{"12345", "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"}).Draw(t, "ids")
+	steps := make([]step, rapid.SampledFrom([]int{10, 160}).Draw(t, "steps"))
+	for i := range steps {
+		id := string(rapid.SampledFrom([]byte(ids)).Draw(t, "id"))
+		steps[i] = step{
+			call: rapid.SampledFrom([]string{"Get", "Create", "Edit", "Edit", "Edit", "Number", "Number", "Settle"}).Draw(t, "call"),
+			op:   opAt(id).As(rapid.SampledFrom([]string{"", "", "", "Grow", "Edit"}).Draw(t, "name")),
+			outcome: rapid.SampledFrom([]error{
+				nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, rmw.Keep, fmt.Errorf("as it is: %w", rmw.Keep), errTooLoud, fmt.Errorf("%w: 3 of 3", errTooLoud),
+				errOwn, errBroken, errOtherID,
+			}).Draw(t, "outcome"),
+		}
+	}
+	return steps
+}
+
+// Any sequence of calls matches the model in every layout: the returned and the stored entity, numbers, errors, the
+// remembered operations, and the operations' names. A remembered operation happens once, and one whose id was used for
+// another is refused.
+func TestRepositoryMatchesModel(t *testing.T) {
+	eachLayout(t, func(t *testing.T, layout domains.Layout) {
+		rapid.Check(t, func(t *rapid.T) {
+			memory := rmwtest.NewMemory()
+			var m model
+			if rapid.Bool().Draw(t, "old") { // an operation that was stored without a name matches every name
+				m.ID, m.Version = "7", 2
+				m.Applied = []domains.Applied{{ID: "1", Number: 5}, {ID: "2", Op: "Grow"}}
+				v, err := ticketCodec(layout).Encode(&m.Ticket, rmw.Value{})
+				require.NoError(t, err)
+				require.NoError(t, memory.Set(context.Background(), ticketPrefix+"7", v, rmw.NoTTL))
+			}
+			play(t, memory, memory, layout, m, someSteps(t))
+		})
 	})
 }
 
-// The end of a ctx is about the call, and not about a rule.
-func TestContextEnds(t *testing.T) {
+// The same on every path, for a run that is always the same.
+func TestEveryPathMatchesModel(t *testing.T) {
 	everywhere(t, func(t *testing.T, w fixture) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err := w.Edit(ctx, "7", opAt("a"), grow)
-		require.ErrorIs(t, err, context.Canceled)
-		assert.Nil(t, domains.RefusalOf(err))
-		_, err = w.Get(ctx, "7")
-		require.ErrorIs(t, err, context.Canceled)
-		assert.Nil(t, domains.RefusalOf(err))
+		steps := rapid.Custom(someSteps).Example(1)
+		play(t, w.Open(), w.Direct, w.layout, model{}, steps[:min(len(steps), 40)])
 	})
 }
 
@@ -259,23 +326,4 @@ func (p naming) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 func (p naming) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	*p.heard = append(*p.heard, key.Label+"/"+rmw.OperationOf(ctx))
 	return p.Store.Update(ctx, key, fn)
-}
-
-// A middleware can tell the operations of a Repository apart.
-func TestOperationNamesReachStore(t *testing.T) {
-	var heard []string
-	tickets := newTickets(naming{rmwtest.NewMemory(), &heard}, domains.JSON)
-	_, err := tickets.Create(t.Context(), "7", opAt("a"), named("7"))
-	require.NoError(t, err)
-	op := opAt("b")
-	op.Name = "Shout"
-	for _, op := range []domains.Op{op, opAt("c")} {
-		_, err = tickets.Edit(t.Context(), "7", op, func(*Ticket) error { return nil })
-		require.NoError(t, err)
-	}
-	_, err = tickets.Settle(t.Context(), "7", now, func(*Ticket, bool) error { return rmw.Keep })
-	require.NoError(t, err)
-	_, err = tickets.Get(t.Context(), "7")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"ticket/Create", "ticket/Shout", "ticket/Edit", "ticket/Settle", "ticket/Get"}, heard)
 }

@@ -6,11 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 func TestSteps(t *testing.T) {
@@ -37,26 +35,4 @@ func TestSteps(t *testing.T) {
 		assert.Equal(t, test.want, domains.Steps(steps...), name)
 		assert.Equal(t, test.runs, runs, name)
 	}
-}
-
-// A change of several steps is one change, or none.
-func TestStepsMakeOneChange(t *testing.T) {
-	memory := rmwtest.NewMemory()
-	repo := newTickets(memory, domains.JSON)
-	_, err := repo.Create(t.Context(), "7", opAt("a"), named("7"))
-	require.NoError(t, err)
-	two := func(second error) func(*Ticket) error {
-		return func(n *Ticket) error {
-			return domains.Steps(func() error { return grow(n) }, func() error { return second })
-		}
-	}
-	before := stored(t, memory, "7")
-	_, err = repo.Edit(t.Context(), "7", opAt("b"), two(errTooLoud))
-	require.ErrorIs(t, err, errTooLoud)
-	assert.True(t, before.Equal(stored(t, memory, "7")))
-
-	n, err := repo.Edit(t.Context(), "7", opAt("b"), two(rmw.Keep))
-	require.NoError(t, err)
-	assert.Equal(t, 1, n.Size)
-	assert.Equal(t, uint64(2), n.Version)
 }

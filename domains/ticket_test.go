@@ -113,13 +113,28 @@ type tickets = domains.Repository[Ticket, *Ticket]
 const ticketPrefix = "ticket:"
 
 func newTickets(store rmw.Store, layout domains.Layout) tickets {
+	return repository(store, ticketCodec(layout), nil)
+}
+
+// keyed returns tickets whose stored id is compared with the id of their key.
+func keyed(store rmw.Store, codec rmw.Codec[Ticket]) tickets {
+	return repository(store, codec, func(t *Ticket) *string { return &t.ID })
+}
+
+func repository(store rmw.Store, codec rmw.Codec[Ticket], id func(*Ticket) *string) tickets {
 	return domains.NewRepository[Ticket, *Ticket](store, domains.Config[Ticket]{
 		Name:    "ticket",
 		Key:     func(id string) rmw.Key { return rmw.Key{Name: ticketPrefix + id} },
-		Codec:   domains.CodecOf[Ticket, *Ticket](layout, nil),
+		ID:      id,
+		Codec:   codec,
 		Absent:  errNoTicket,
 		Present: errTicketExists,
 	})
+}
+
+// ticketCodec is the codec of a layout, without an expiry.
+func ticketCodec(layout domains.Layout) rmw.Codec[Ticket] {
+	return domains.CodecOf[Ticket, *Ticket](layout, nil)
 }
 
 // now is when the operations of the tests happen.

@@ -1,6 +1,7 @@
 package domains_test
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -15,63 +16,39 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// Many processes change one entity: no change is lost, none happens twice, and every number is given out once.
+// Many processes change one entity, and each operation is sent by two at once: no change is lost, none happens twice, and
+// every number is given out once.
 func TestConcurrentUpdates(t *testing.T) {
-	const processes, each = 8, 4
+	const pairs, each = 4, 4
 	everywhere(t, func(t *testing.T, w fixture) {
 		_, err := w.Create(t.Context(), "7", opAt("create"), named("7"))
 		require.NoError(t, err)
-		var mu sync.Mutex
-		var numbers []uint64
 		var wg sync.WaitGroup
-		for range processes {
+		numbers := make([][pairs * each]uint64, 2)
+		for i := range 2 * pairs {
 			wg.Go(func() {
 				repo := newTickets(w.Open(), w.layout)
-				for range each {
-					_, number, err := repo.Number(t.Context(), "7", domains.NewOp(now), func(n *Ticket) (uint64, error) {
+				for j := range each {
+					op := i/2*each + j
+					_, number, err := repo.Number(t.Context(), "7", opAt(fmt.Sprint(op)), func(n *Ticket) (uint64, error) {
 						n.Size++
 						return uint64(n.Size), nil
 					})
 					assert.NoError(t, err)
-					mu.Lock()
-					numbers = append(numbers, number)
-					mu.Unlock()
+					numbers[i%2][op] = number
 				}
 			})
 		}
 		wg.Wait()
-		slices.Sort(numbers)
-		for i, number := range numbers {
+		require.Equal(t, numbers[0], numbers[1])
+		slices.Sort(numbers[0][:])
+		for i, number := range numbers[0] {
 			require.Equal(t, uint64(i+1), number)
 		}
 		got, err := w.Get(t.Context(), "7")
 		require.NoError(t, err)
-		assert.Equal(t, processes*each, got.Size)
-		assert.Equal(t, uint64(processes*each+1), got.Version)
-	})
-}
-
-// The same operation, sent by many at once, happens once and gives all the same number.
-func TestConcurrentRetries(t *testing.T) {
-	everywhere(t, func(t *testing.T, w fixture) {
-		_, err := w.Create(t.Context(), "7", opAt("create"), named("7"))
-		require.NoError(t, err)
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				n, number, err := newTickets(w.Open(), w.layout).Number(t.Context(), "7", opAt("once"), func(n *Ticket) (uint64, error) {
-					n.Size++
-					return uint64(40 + n.Size), nil
-				})
-				assert.NoError(t, err)
-				assert.Equal(t, uint64(41), number)
-				assert.Equal(t, 1, n.Size)
-			})
-		}
-		wg.Wait()
-		got, err := w.Get(t.Context(), "7")
-		require.NoError(t, err)
-		assert.Equal(t, uint64(2), got.Version)
+		assert.Equal(t, pairs*each, got.Size)
+		assert.Equal(t, uint64(pairs*each+1), got.Version)
 	})
 }
 
