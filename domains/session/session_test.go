@@ -50,13 +50,15 @@ func (q *run) play(store rmw.Store, direct rmwtest.Direct, steps []step) error {
 			return fmt.Errorf("step %d, %+v: %s", i, s, fmt.Sprintf(format, args...))
 		}
 		before, _, _ := direct.Get(ctx, "session:s")
-		switch s.op {
+		switch s.op { // of another service
 		case "Delete":
-			_ = direct.Set(ctx, "session:s", rmw.Value{}, rmw.NoTTL)
-			m, prev = model{}, session.Session{}
-			continue
+			before = rmw.Value{}
+			fallthrough
 		case "Expire":
+			m.do(s, q.cfg)
+			prev = m.Session
 			_ = direct.Set(ctx, "session:s", before, foreignTTL)
+			continue
 		}
 		want := m.do(s, q.cfg)
 		got, err := s.send(sessions, q.cfg.Layout)
@@ -148,12 +150,6 @@ func (s step) send(sessions session.Sessions, layout domains.Layout) (session.Se
 		return sessions.Rate(ctx, "s", op, s.number, s.why)
 	case "Fence":
 		return sessions.Fence(ctx, "s", op.At, s.epoch)
-	case "Expire":
-		s, err := sessions.Get(ctx, "s")
-		if errors.Is(err, session.ErrNoSession) {
-			err = nil
-		}
-		return s, err
 	}
 	return sessions.Edit(ctx, "s", op, s.run)
 }
