@@ -11,92 +11,87 @@ import (
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// violation is an agent that breaks one rule.
-type violation struct {
-	name string
-	by   func(a *mcc.Agent)
+// withSlots returns an agent with n slots.
+func withSlots(n int) mcc.Agent {
+	a := mcc.Agent{ID: "a", Status: mcc.Online, Accepting: true, Slots: map[string]mcc.Slot{}}
+	for i := range n {
+		a.Slots[fmt.Sprint("s", i)] = mcc.Slot{Epoch: 1, State: mcc.Held}
+	}
+	return a
 }
 
-func brokenAgents() []violation {
-	many := func(n int) []string {
-		list := make([]string, n)
-		for i := range list {
-			list[i] = fmt.Sprint("x", i)
-		}
-		return list
+// brokenAgents are agents that break one rule each.
+func brokenAgents() []mcc.Agent {
+	var all []mcc.Agent
+	add := func(change func(a *mcc.Agent, s *mcc.Slot)) {
+		a, s := withSlots(1), mcc.Slot{Epoch: 5, State: mcc.Reserved, Since: at(0), Until: at(2)}
+		change(&a, &s)
+		a.Slots["s"] = s
+		all = append(all, a)
 	}
-	slot := func(change func(s *mcc.Slot)) func(a *mcc.Agent) {
-		return func(a *mcc.Agent) {
-			s := mcc.Slot{Epoch: 5, State: mcc.Reserved, Since: at(0), Until: at(2)}
-			change(&s)
-			a.Slots = map[string]mcc.Slot{"sound": {State: mcc.Held}, "s": s}
-		}
+	for _, id := range []string{"", long} {
+		add(func(a *mcc.Agent, _ *mcc.Slot) { a.ID = id })
+		add(func(a *mcc.Agent, _ *mcc.Slot) { a.Groups = []string{"g", id} })
+		add(func(a *mcc.Agent, s *mcc.Slot) { a.Slots[id] = *s })
 	}
-	id := func(id string) func(a *mcc.Agent) {
-		return func(a *mcc.Agent) { a.Slots = map[string]mcc.Slot{id: {State: mcc.Held}} }
+	for _, unknown := range []string{"", "lunch"} {
+		add(func(a *mcc.Agent, _ *mcc.Slot) { a.Status = mcc.Status(unknown) })
+		add(func(_ *mcc.Agent, s *mcc.Slot) { s.State = mcc.SlotState(unknown) })
 	}
-	late := domains.Time(253402300800000)
-	return []violation{
-		{"no id", func(a *mcc.Agent) { a.ID = "" }},
-		{"a long id", func(a *mcc.Agent) { a.ID = long }},
-		{"a long tenant", func(a *mcc.Agent) { a.TenantID = long }},
-		{"no status", func(a *mcc.Agent) { a.Status = "" }},
-		{"another status", func(a *mcc.Agent) { a.Status = "lunch" }},
-		{"a limit below no limit", func(a *mcc.Agent) { a.Max = -2 }},
-		{"many groups", func(a *mcc.Agent) { a.Groups = many(65) }},
-		{"a group without a name", func(a *mcc.Agent) { a.Groups = []string{"g", ""} }},
-		{"a group with a long name", func(a *mcc.Agent) { a.Groups = []string{long} }},
-		{"many slots", func(a *mcc.Agent) {
-			a.Slots = map[string]mcc.Slot{}
-			for _, id := range many(10_001) {
-				a.Slots[id] = mcc.Slot{State: mcc.Held}
-			}
-		}},
-		{"a status before 1970", func(a *mcc.Agent) { a.StatusAt = -1 }},
-		{"a status after 9999", func(a *mcc.Agent) { a.StatusAt = late }},
-		{"assigned before 1970", func(a *mcc.Agent) { a.LastAssignedAt = -1 }},
-		{"assigned after 9999", func(a *mcc.Agent) { a.LastAssignedAt = late }},
-		{"updated before 1970", func(a *mcc.Agent) { a.UpdatedAt = -1 }},
-		{"updated after 9999", func(a *mcc.Agent) { a.UpdatedAt = late }},
-		{"a slot of no session", id("")},
-		{"a slot of a long session", id(long)},
-		{"a slot without a state", slot(func(s *mcc.Slot) { s.State = "" })},
-		{"a slot in another state", slot(func(s *mcc.Slot) { s.State = "gone" })},
-		{"a held slot that ends", slot(func(s *mcc.Slot) { s.State = mcc.Held })},
-		{"a slot that ends before 1970", slot(func(s *mcc.Slot) { s.Until = -1 })},
-		{"a slot that ends after 9999", slot(func(s *mcc.Slot) { s.Until = late })},
-		{"a slot since before 1970", slot(func(s *mcc.Slot) { s.Since = -1 })},
-		{"a slot since after 9999", slot(func(s *mcc.Slot) { s.Since = late })},
-		{"a slot with an epoch too many", slot(func(s *mcc.Slot) { s.Epoch = maxEpoch + 1 })},
+	for _, outside := range []domains.Time{-1, 253402300800000} { // before 1970, after 9999
+		add(func(a *mcc.Agent, _ *mcc.Slot) { a.StatusAt = outside })
+		add(func(a *mcc.Agent, _ *mcc.Slot) { a.LastAssignedAt = outside })
+		add(func(a *mcc.Agent, _ *mcc.Slot) { a.UpdatedAt = outside })
+		add(func(_ *mcc.Agent, s *mcc.Slot) { s.Since = outside })
+		add(func(_ *mcc.Agent, s *mcc.Slot) { s.Until = outside })
 	}
+	add(func(a *mcc.Agent, _ *mcc.Slot) { a.TenantID = long })
+	add(func(a *mcc.Agent, _ *mcc.Slot) { a.Max = mcc.Unlimited - 1 })
+	add(func(a *mcc.Agent, _ *mcc.Slot) { a.Groups = manyGroups() })
+	add(func(a *mcc.Agent, _ *mcc.Slot) { *a = withSlots(maxSlots) })
+	add(func(_ *mcc.Agent, s *mcc.Slot) { s.State = mcc.Held }) // and has an end
+	add(func(_ *mcc.Agent, s *mcc.Slot) { s.Epoch = maxEpoch + 1 })
+	return all
 }
 
 // An agent that breaks a rule is neither stored nor read, and the error quotes no stored data.
 func TestCheck(t *testing.T) {
-	for _, status := range statuses() {
-		a := made(status, true, map[string]mcc.Slot{"s": slotOf(mcc.Reserved)})
-		assert.NoError(t, a.Check(), status)
-	}
-	for _, c := range brokenAgents() {
-		a := made(mcc.Online, true, nil)
-		c.by(&a)
-		require.Error(t, a.Check(), c.name)
-		assert.NotContains(t, a.Check().Error(), long, c.name)
+	for i, a := range brokenAgents() {
+		require.Error(t, a.Check(), i)
+		assert.NotContains(t, a.Check().Error(), long, i)
 		for _, layout := range layouts() {
 			_, err := domains.CodecOf[mcc.Agent, *mcc.Agent](layout, nil).Encode(&a, rmw.Value{})
-			require.ErrorIs(t, err, rmw.ErrInvalid, c.name)
+			require.ErrorIs(t, err, rmw.ErrInvalid, i)
 		}
-		if a.ID == "" { // it is read as that of the key: TestIDs
+		if a.ID == "" { // reading completes it: FuzzDecode
 			continue
 		}
 		document, err := json.Marshal(a)
 		require.NoError(t, err)
-		b := onMemory(t, mcc.Config{})
-		b.put(string(document))
-		_, err = b.agents.Get(t.Context(), "a")
-		require.ErrorIs(t, err, rmw.ErrUndecodable, c.name)
+		m := rmwtest.NewMemory()
+		require.NoError(t, m.Set(t.Context(), "agent:a", rmw.Bytes(document), rmw.NoTTL))
+		_, err = mcc.New(m, mcc.Config{}).Get(t.Context(), "a")
+		require.ErrorIs(t, err, rmw.ErrUndecodable, i)
 		assert.Nil(t, domains.RefusalOf(err), "%v", err)
+	}
+}
+
+// There is an end even without a limit, and by force.
+func TestMaxSlots(t *testing.T) {
+	a := withSlots(maxSlots)
+	require.ErrorIs(t, a.Reserve(at(1), "one more", 1, at(2), mcc.Unlimited, true), mcc.ErrFull)
+	require.NoError(t, a.Reserve(at(1), "s7", 2, at(2), mcc.Unlimited, false), "it is there already")
+	require.NoError(t, a.Check())
+}
+
+// The tables are copies each time.
+func TestTransitionsReturnsACopy(t *testing.T) {
+	for _, table := range []func() domains.Table{mcc.Transitions, mcc.SlotTransitions} {
+		changed := table()
+		changed.Rows[1].To, changed.Rows[1].From[0] = "nowhere", "nowhere"
+		assert.NotEqual(t, changed, table())
 	}
 }

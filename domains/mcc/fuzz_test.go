@@ -46,6 +46,8 @@ func FuzzDecode(f *testing.F) {
 	for _, document := range []string{
 		withForeign,
 		`{"id":"a","status":"offline"}`,
+		`{"id":"","status":"offline"}`,
+		`{"id":"b","status":"offline"}`,
 		`{"id":"a","status":"online","accepting":true,"slots":{"s":{"epoch":0,"state":"reserved"}},"groups":["g"],"max":-1}`,
 		`{"id":"a","status":"busy","updated_at":253402300799999,"slots":{"s":{"epoch":9007199254740991,"state":"held"}}}`,
 		`{"id":"a","status":"away","slots":{"s":null,"":{}},"Status":1,"version":18446744073709551615,"format":1}`,
@@ -79,6 +81,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		require.NoError(t, a.Check())
+		require.Equal(t, "a", a.ID, "the id of the key")
 		again(t, layout, &a, v)
 		everyOperation(t, layout, a, v)
 	})
@@ -94,7 +97,8 @@ func everyOperation(t *testing.T, layout domains.Layout, a mcc.Agent, cur rmw.Va
 		steps = append(steps, step{op: "SetStatus", status: status})
 	}
 	steps = append(steps, step{op: "SignOff"}, step{op: "SetAccepting", accepting: !a.Accepting},
-		step{op: "SetMax", limit: 3}, step{op: "SetMax", limit: -9}, step{op: "SetGroups", groups: []string{"g"}})
+		step{op: "SetMax", limit: 3}, step{op: "SetMax", limit: -2},
+		step{op: "SetGroups", groups: []string{"g"}}, step{op: "SetGroups", groups: manyGroups()})
 	for _, op := range []string{"Reserve", "Confirm", "Release"} {
 		steps = append(steps, step{op: op, session: "new", epoch: 1, limit: -1})
 		for id, s := range a.Slots {
@@ -108,7 +112,7 @@ func everyOperation(t *testing.T, layout domains.Layout, a mcc.Agent, cur rmw.Va
 	}
 	for _, one := range steps {
 		for _, moment := range []domains.Time{1, at(0), 253402300799999} {
-			one.at = int64(moment)
+			one.at = moment
 			after, before := copied(a), copied(a)
 			if err := one.run(&after); err != nil {
 				require.True(t, reflect.DeepEqual(before, after), "%v: %v, and the agent has changed", one, err)

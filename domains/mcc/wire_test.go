@@ -9,6 +9,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 // foreign is what another service has put beside the fields that are known here, with more digits than a
@@ -64,34 +65,12 @@ func TestUnknownFieldsStay(t *testing.T) {
 			raw, _ := unknown.Field("foreign")
 			assert.Equal(t, foreign, string(raw), op)
 		}
-		b := onMemory(t, mcc.Config{})
-		made, err := b.agents.Create(t.Context(), "a", b.op(0), a)
+		agents := mcc.New(rmwtest.NewMemory(), mcc.Config{})
+		made, err := agents.Create(t.Context(), "a", domains.NewOp(at(0).Time()), a)
 		require.NoError(t, err)
 		assert.Equal(t, a.Unknown, made.Unknown)
-		assert.Equal(t, made, b.get())
-	}
-}
-
-// Operations work on an agent without a format, a version or times, as an older service stores it.
-func TestLegacyDocuments(t *testing.T) {
-	for _, status := range statuses() {
-		each(t, mcc.Config{Max: 1}, func(b *fixture) {
-			b.put(`{"id":"a","status":"` + string(status) + `","slots":{"s":{"epoch":0,"state":"reserved"}}}`)
-			before := b.get()
-			assert.Zero(b, before.Header)
-			assert.Equal(b, 1, before.Load())
-			for i, change := range []func(a *mcc.Agent) error{
-				func(a *mcc.Agent) error { return a.Confirm(at(2), "s", 0) },
-				func(a *mcc.Agent) error { return a.SetAccepting(at(1), true) },
-				func(a *mcc.Agent) error { return a.Release(at(3), "s", 1) },
-				func(a *mcc.Agent) error { return a.SignOff(at(4)) },
-			} {
-				a, err := b.agents.Edit(b.Context(), "a", b.op(i), change)
-				require.NoError(b, err)
-				assert.Equal(b, uint64(i+1), a.Version)
-				assert.Equal(b, domains.Format, a.Format)
-				assert.Equal(b, at(max(2, i+1)), a.UpdatedAt, "times do not run backwards")
-			}
-		})
+		got, err := agents.Get(t.Context(), "a")
+		require.NoError(t, err)
+		assert.Equal(t, made, got)
 	}
 }
