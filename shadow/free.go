@@ -177,8 +177,8 @@ func (f *free) settleAudited(a ack, result finding) {
 	f.settle(a.item, report.Free, result)
 }
 
-// hurry starts the next audit at once, unless calls still race: what they overwrite is lost after
-// an audit that came too early.
+// hurry starts the next audit at once. It does nothing while calls race: an audit would find a
+// commit that one of them overwrites afterwards.
 func (f *free) hurry() {
 	if f.racing.Load() > 0 || len(f.races) > 0 {
 		return

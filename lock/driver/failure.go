@@ -40,8 +40,8 @@ func endOf(ctx, waiting context.Context, contended bool) error {
 	return context.Cause(waiting)
 }
 
-// ended returns ctx.Err, and the loss of an outer lock if that ended ctx. A lock service that gets the deadline
-// with a request may report its end before the timer of ctx does.
+// ended returns ctx.Err, and the loss of an outer lock if that ended ctx. A request carries
+// the deadline, so a lock service may report it before the timer of ctx fires.
 func ended(ctx context.Context) error {
 	err := ctx.Err()
 	if deadline, ok := ctx.Deadline(); err == nil && ok && !time.Now().Before(deadline) {
