@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -96,8 +95,9 @@ func TestShadowFindsLostUpdates(t *testing.T) {
 			stop := relay.Inject(proxytest.Fault{
 				Command: "EVALSHA", Match: func(args []string) bool {
 					// A stall delays all commands of a process, including renewals.
-					renewal := slices.Contains(args, "/lock/~free:{k0}") && len(args) == 6
-					return renewal || slices.Contains(args, "~free:{k0}") && slices.Contains(args, "set") && nth.Add(1)%5 == 0
+					renewal := args[3] == "/lock/~free:{k0}" && len(args) == 6
+					commit := args[3] == "~free:{k0}" && len(args) == 8
+					return renewal || commit && nth.Add(1)%5 == 0
 				},
 				Times: -1, Action: proxytest.Delay, Delay: 3 * lease,
 			})
@@ -116,6 +116,7 @@ func TestShadowFindsLostUpdates(t *testing.T) {
 				}
 			}
 			stop()
+			assert.Greater(t, nth.Load(), int64(5), "no commit was delayed")
 			if hooks != nil {
 				assert.Positive(t, lost(), "nothing was lost, so the guarded run proves nothing")
 				return
