@@ -75,15 +75,13 @@ func TestCloseEndsLinger(t *testing.T) {
 }
 
 // An update under a lingering lock sees foreign writes: the guard refuses its commit, or a read
-// validates an fn that writes nothing.
+// validates an fn that writes nothing. In fake time all may have one time.
 func TestLingerDetectsForeignWrites(t *testing.T) {
 	for name, fn := range map[string]rmw.UpdateFunc{"writes": appendText("2"), "keeps": keep} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, key := newLingering(t)
-				time.Sleep(time.Millisecond)
 				require.NoError(t, f.direct().Set(t.Context(), key.Name, "theirs", 0).Err())
-				time.Sleep(time.Millisecond)
 				res, err := f.store.Update(t.Context(), key, fn)
 				require.NoError(t, err)
 				assert.Equal(t, 2, res.Attempts)
@@ -94,9 +92,7 @@ func TestLingerDetectsForeignWrites(t *testing.T) {
 	t.Run("fails", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, key := newLingering(t)
-			time.Sleep(time.Millisecond)
 			require.NoError(t, f.direct().Set(t.Context(), key.Name, "theirs", 0).Err())
-			time.Sleep(time.Millisecond)
 			_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 				if cur.Text() != "theirs" {
 					return cur, errRoomFull

@@ -25,7 +25,7 @@ func (h *holder) commit() {
 	asOf, key := h.asOf, h.key
 	h.queue.mu.Unlock()
 
-	sent := time.Now()
+	sent := h.queues.order.Add(1)
 	ctx, end := h.commitContext(b.calls, asks)
 	res, err := driver.CommitResult{Stored: true}, error(nil)
 	switch {
@@ -33,7 +33,7 @@ func (h *holder) commit() {
 		r := b.request(key)
 		res, err = h.write(ctx, r, asks)
 		if res.Stored && !r.Whole() {
-			sent = time.Time{} // unread fields may be older than this
+			sent = 0 // unread fields may be older than this
 		}
 	case b.knownSince(asOf):
 		sent = asOf
@@ -107,7 +107,7 @@ func (h *holder) foundStored(ctx context.Context, r driver.CommitRequest) bool {
 }
 
 // resolveLocked answers a batch, or has it run again on the present value.
-func (h *holder) resolveLocked(b batch, sent time.Time, res driver.CommitResult, err error) {
+func (h *holder) resolveLocked(b batch, sent uint64, res driver.CommitResult, err error) {
 	h.inFlight = false
 	h.batch.began = time.Now() // until now it could not have been committed
 	if res.Stored {
@@ -153,6 +153,6 @@ func (h *holder) rebaseLocked(b *batch, held rmw.Value) {
 	if h.running == nil && len(h.batch.calls) == 0 {
 		h.batch = newBatch(b.value)
 	} else {
-		h.asOf = time.Time{}
+		h.asOf = 0
 	}
 }

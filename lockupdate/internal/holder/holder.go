@@ -76,8 +76,8 @@ func (h *holder) wakeLocked() {
 	}
 }
 
-// loadLocked has the next batch build on a value that a command sent at asOf has read.
-func (h *holder) loadLocked(key rmw.Key, v rmw.Value, asOf time.Time) {
+// loadLocked has the next batch build on a value that the command of the order asOf has read.
+func (h *holder) loadLocked(key rmw.Key, v rmw.Value, asOf uint64) {
 	h.key, h.asOf, h.batch = key, asOf, newBatch(v)
 }
 
@@ -105,7 +105,7 @@ func (h *holder) read() {
 	if first == nil {
 		return
 	}
-	sent := time.Now()
+	sent := h.queues.order.Add(1)
 	v, err := h.queues.transport.Read(h.contextFor(first), first.key)
 	if err != nil {
 		h.refuseKey(first.key, redisx.Blame(h.contextFor(first), err))

@@ -98,6 +98,7 @@ type Call struct {
 	noWait  bool
 	of      *Call // for which the section is: fn of that runs without the lock, and asks for a token
 	arrived time.Time
+	order   uint64    // of its arrival, among the arrivals and reads of the Queues
 	asked   time.Time // when it last began to wait for the lock
 	entered bool      // a function of it has run under the lock
 	queue   *waitQueue
@@ -180,10 +181,10 @@ type holderState struct {
 	woken chan struct{} // of size one
 
 	// Guarded by queue.mu.
-	polling    bool      // another process holds the lock
-	outage     error     // why the store cannot be reached
-	key        rmw.Key   // the batch builds on its value; no Name: none
-	asOf       time.Time // when the command was sent that read that value
+	polling    bool    // another process holds the lock
+	outage     error   // why the store cannot be reached
+	key        rmw.Key // the batch builds on its value; no Name: none
+	asOf       uint64  // the order of the command that read that value; 0: unknown
 	batch      batch
 	inFlight   bool      // the commit of an earlier batch
 	dispatched time.Time // when the last call was
@@ -232,7 +233,8 @@ type Queues struct {
 	emit      event.Sink
 	ownerIDs  *driver.OwnerIDs
 	estimates poll.HoldEstimator
-	timers    sync.Pool // of *time.Timer
+	timers    sync.Pool     // of *time.Timer
+	order     atomic.Uint64 // of arrivals of calls and of reads: a read is recent if it is later
 
 	mu         sync.Mutex
 	byLock     map[string]*waitQueue
