@@ -77,11 +77,23 @@ func (p *place) set(text string) {
 	p.put(stageKey, rmw.String(text))
 }
 
-// clear deletes the stage document.
-func (p *place) clear() {
+// States of a place, besides a stage document.
+const down, hangs = "down", "hangs"
+
+// become gives the place a stage document, none (""), or one of the states.
+func (p *place) become(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.values, stageKey)
+	p.err, p.hangs = nil, text == hangs
+	switch text {
+	case hangs:
+	case down:
+		p.err = errDown
+	case "":
+		delete(p.values, stageKey)
+	default:
+		p.put(stageKey, rmw.String(text))
+	}
 }
 
 func (p *place) document() string { return p.values[stageKey].Text() }

@@ -36,105 +36,101 @@ func nextPoll() {
 	synctest.Wait()
 }
 
-func TestStageComesFromBothStores(t *testing.T) {
-	nine := cutover.Stage{Epoch: 4, Phase: cutover.Copying, Percent: 9}
-	frozen := `"stage":"reverse","labels":["room"],"freeze":true`
-	copying := func(percent int) string { return fmt.Sprintf(`"stage":"copying","percent":%d`, percent) }
-	for _, tc := range []struct {
-		name     string
-		old, new string
-		want     cutover.Stage
-		trouble  string
-	}{
-		{"none", "", "", cutover.Stage{}, ""},
-		{"same", doc(3, copying(5)), doc(3, copying(5)), cutover.Stage{Epoch: 3, Phase: cutover.Copying, Percent: 5}, ""},
-		{"the old store is ahead", doc(4, copying(9)), doc(3, copying(5)), nine, "epoch 3"},
-		{"the new store is ahead", doc(3, copying(5)), doc(4, copying(9)), nine, "epoch 3"},
-		{"the new store has none", doc(4, copying(9)), "", nine, "no stage document"},
-		{"the old store has none", "", doc(4, copying(9)), nine, "no stage document"},
-		{"same epoch, another stage", doc(4, copying(1)), doc(4, copying(9)), cutover.Stage{Epoch: 4, Phase: cutover.Copying, Percent: 1}, "epoch 4"},
-		{"one is broken", `{"version":1,`, doc(4, copying(9)), nine, "no stage document"},
-		{"labels and freeze", doc(1, frozen), doc(1, frozen),
-			cutover.Stage{Epoch: 1, Phase: cutover.Reverse, Labels: []string{"room"}, Freeze: true}, ""},
+// polled is what both stores have during a poll, and the result.
+type polled struct {
+	old, new string // a document, none (""), down or hangs
+	want     string // the epoch and the stage
+	trouble  string // of Err; "": none
+	fails    error  // calls
+}
+
+// Each row is a process that starts, and polls.
+func TestStageOfEachPoll(t *testing.T) {
+	copying := func(epoch, percent int) string {
+		return doc(epoch, fmt.Sprintf(`"stage":"copying","percent":%d`, percent))
+	}
+	five, nine, complete := copying(3, 5), copying(4, 9), doc(5, `"stage":"complete"`)
+	labels := doc(1, `"stage":"copying","percent":3,"labels":["room"],"freeze":true`)
+	newer := `{"version":2,"epoch":3,"phase":{"of":"the future"}}`
+	const is5, is9 = "3 copying 5 %", "4 copying 9 %"
+	// A process that starts must not take a missing answer for Follow: if the cut-over is complete, it would create
+	// keys in the old store.
+	unknown := func(old, new string) []polled {
+		return []polled{{old, new, "0 follow", "store", rmw.ErrUnavailable}, {down, complete, "5 complete", "down", nil}}
+	}
+	for name, polls := range map[string][]polled{
+		"none":                                {{"", "", "0 follow", "", nil}},
+		"same":                                {{five, five, is5, "", nil}},
+		"the old store is ahead":              {{nine, five, is9, "epoch 3", nil}},
+		"the new store is ahead":              {{five, nine, is9, "epoch 3", nil}},
+		"the new store has none":              {{nine, "", is9, "no stage document", nil}},
+		"the old store has none":              {{"", nine, is9, "no stage document", nil}},
+		"same epoch, another stage":           {{copying(4, 1), nine, "4 copying 1 %", "epoch 4", nil}},
+		"one is broken":                       {{`{"version":1,`, nine, is9, "no stage document", nil}},
+		"labels and freeze":                   {{labels, labels, "1 copying 3 % of room, frozen", "", nil}},
+		"the old store hangs":                 {{hangs, complete, "5 complete", "deadline", nil}},
+		"the new store hangs":                 {{complete, hangs, "5 complete", "deadline", nil}},
+		"unknown, both fail":                  unknown(down, down),
+		"unknown, the old one fails":          unknown(down, ""),
+		"unknown, the new one fails":          unknown("", down),
+		"unknown, the new one hangs":          unknown("", hangs),
+		"unknown, one is broken":              unknown("{}", ""),
+		"unknown, a document lacks its epoch": unknown(doc(0, `"stage":"follow"`), ""),
+		"a smaller epoch is ignored": {
+			{nine, nine, is9, "", nil}, {five, five, is9, "epoch 3", nil}, {complete, complete, "5 complete", "", nil},
+			{down, nine, "5 complete", "epoch 4", nil},
+		},
+		"the stage stays": {
+			{five, five, is5, "", nil}, {down, down, is5, "down", nil}, {"oops", " ", is5, "no stage document", nil},
+			{doc(9, `"stage":"shadow"`), doc(9, `"stage":"copying","percent":101`), is5, "Percent is 101", nil},
+			{doc(9, `"stage":"copying","precent":9`), doc(0, `"stage":"follow"`), is5, "precent", nil}, {"", "", is5, "no stage document", nil},
+		},
+		"a newer version": {
+			{five, five, is5, "", nil}, {five, newer, is5, "version 2", rmw.ErrInvalid}, {down, newer, is5, "down", rmw.ErrInvalid},
+			{down, down, is5, "down", rmw.ErrInvalid}, {nine, nine, is9, "", nil},
+		},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				old, new := &place{}, &place{}
-				if tc.old != "" {
-					old.set(tc.old)
+				var p *cutover.Poller
+				for i, poll := range polls {
+					old.become(poll.old)
+					new.become(poll.new)
+					if i == 0 {
+						p = cutover.FromKey("desk", old, new)
+						poll.require(t, p)
+					}
+					nextPoll()
+					poll.require(t, p)
+					if poll.trouble == "" {
+						assert.NoError(t, p.Err())
+					} else {
+						assert.ErrorContains(t, p.Err(), poll.trouble)
+					}
+					if poll.fails != nil {
+						_, err := cutover.New(side(old), side(new), cutover.Config{Stage: p}).Update(t.Context(), room, add("x"))
+						require.ErrorIs(t, err, poll.fails)
+						assert.Zero(t, old.writes+new.writes)
+					}
 				}
-				if tc.new != "" {
-					new.set(tc.new)
-				}
-				p := poll(t, old, new)
-				got, err := p.Stage(t.Context())
-				require.NoError(t, err)
-				assert.Equal(t, tc.want, got)
-				nextPoll()
-				got, err = p.Stage(t.Context())
-				require.NoError(t, err)
-				assert.Equal(t, tc.want, got)
-				if tc.trouble == "" {
-					assert.NoError(t, p.Err())
-				} else {
-					assert.ErrorContains(t, p.Err(), tc.trouble)
-				}
+				require.NoError(t, p.Close())
 			})
 		})
 	}
 }
 
-func TestSmallerEpochIsIgnored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		old, new := &place{}, &place{}
-		both := func(text string) { old.set(text); new.set(text) }
-		both(doc(7, `"stage":"copying","percent":50`))
-		p := poll(t, old, new)
-		is := func(percent int) {
-			t.Helper()
-			nextPoll()
-			got, err := p.Stage(t.Context())
-			require.NoError(t, err)
-			assert.Equal(t, percent, got.Percent)
-		}
-		is(50)
-		both(doc(6, `"stage":"copying","percent":40`))
-		is(50)
-		assert.ErrorContains(t, p.Err(), "epoch 6")
-		both(doc(8, `"stage":"copying","percent":60`))
-		is(60)
-		old.fail(errDown)
-		new.set(doc(7, `"stage":"copying","percent":50`))
-		is(60)
-	})
+func (p polled) require(t *testing.T, source cutover.Source) {
+	t.Helper()
+	got, err := source.Stage(t.Context())
+	require.ErrorIs(t, err, p.fails)
+	assert.NotErrorIs(t, err, context.DeadlineExceeded, "a timeout of the poll is not that of the call")
+	assert.Equal(t, p.want, fmt.Sprintf("%d %v", got.Epoch, got))
+	if text := map[error]string{rmw.ErrUnavailable: "no stage is known yet", rmw.ErrInvalid: "deploy a newer build"}[p.fails]; text != "" {
+		assert.ErrorContains(t, err, text)
+	}
 }
 
-func TestStageStaysWhileStoresFail(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		old, new := &place{}, &place{}
-		old.set(doc(2, `"stage":"copying","percent":5`))
-		new.set(doc(2, `"stage":"copying","percent":5`))
-		p := poll(t, old, new)
-		nextPoll()
-		for _, trouble := range []func(){
-			func() { old.fail(errDown); new.fail(errDown) },
-			func() { old.fail(nil); new.fail(nil); old.set("oops"); new.set("") },
-			func() { old.set(doc(3, `"stage":"shadow"`)); new.set(doc(3, `"stage":"copying","percent":101`)) },
-			func() { old.set(doc(3, `"stage":"copying","precent":9`)); new.set(doc(0, `"stage":"follow"`)) },
-			func() { old.clear(); new.clear() },
-		} {
-			trouble()
-			nextPoll()
-			got, err := p.Stage(t.Context())
-			require.NoError(t, err)
-			assert.Equal(t, 5, got.Percent)
-			assert.Error(t, p.Err())
-		}
-	})
-}
-
-// A process that starts must not take an answer that is missing for Follow: if the cut-over is
-// complete, it would create keys in the old store.
 // A second cut-over of the old store has the same name. Complete of one does not complete the other, whose new
 // store lacks the keys.
 func TestTwoCutOversOfOneName(t *testing.T) {
@@ -156,81 +152,6 @@ func TestTwoCutOversOfOneName(t *testing.T) {
 		_, err = poll(t, old, another).Stage(t.Context())
 		require.ErrorIs(t, err, rmw.ErrUnavailable, "a process that starts knows no stage")
 		require.ErrorContains(t, err, "a cut-over to another store has this name")
-	})
-}
-
-func TestUnknownStageFailsCalls(t *testing.T) {
-	for name, start := range map[string]func(old, new *place){
-		"both fail":         func(old, new *place) { old.fail(errDown); new.fail(errDown) },
-		"the old one fails": func(old, new *place) { old.fail(errDown) },
-		"the new one fails": func(old, new *place) { new.fail(errDown) },
-		"the new one hangs": func(old, new *place) { new.hangs = true },
-		"one is broken":     func(old, new *place) { old.set("{}") },
-		"no epoch":          func(old, new *place) { old.set(doc(0, `"stage":"follow"`)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				old, new := &place{}, &place{}
-				start(old, new)
-				p := poll(t, old, new)
-				_, err := p.Stage(t.Context())
-				require.ErrorIs(t, err, rmw.ErrUnavailable)
-				assert.NotErrorIs(t, err, context.DeadlineExceeded)
-				assert.ErrorContains(t, err, "no stage is known yet")
-				s := cutover.New(side(old), side(new), cutover.Config{Stage: p})
-				_, err = s.Read(t.Context(), room)
-				require.ErrorIs(t, err, rmw.ErrUnavailable)
-				new.mu.Lock()
-				new.hangs = false
-				new.mu.Unlock()
-				old.fail(errDown)
-				new.fail(nil)
-				new.set(doc(2, `"stage":"complete"`))
-				nextPoll()
-				got, err := p.Stage(t.Context())
-				require.NoError(t, err)
-				assert.Equal(t, cutover.Complete, got.Phase)
-			})
-		})
-	}
-}
-
-// A document of a newer version fails calls, and the last stage stays.
-func TestNewerVersionIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		old, new := &place{}, &place{}
-		both := func(text string) { old.set(text); new.set(text) }
-		both(doc(2, `"stage":"copying","percent":5`))
-		p := poll(t, old, new)
-		s := cutover.New(side(old), side(new), cutover.Config{Stage: p})
-		refused := func() {
-			t.Helper()
-			nextPoll()
-			got, err := p.Stage(t.Context())
-			require.ErrorIs(t, err, rmw.ErrInvalid)
-			assert.ErrorContains(t, err, "deploy a newer build")
-			assert.Equal(t, 5, got.Percent)
-			_, err = s.Update(t.Context(), room, add("x"))
-			require.ErrorIs(t, err, rmw.ErrInvalid)
-			assert.ErrorContains(t, err, "version 2")
-			assert.Zero(t, old.writes+new.writes)
-		}
-		nextPoll()
-		new.set(`{"version":2,"epoch":3,"phase":{"of":"the future"}}`)
-		refused()
-		old.fail(errDown)
-		refused()
-		new.fail(errDown)
-		refused() // although neither store tells of the version now
-		old.fail(nil)
-		new.fail(nil)
-		require.ErrorIs(t, cutover.Publish(t.Context(), "desk", old, new, reverse), rmw.ErrInvalid)
-		refused()
-		both(doc(3, `"stage":"copying","percent":6`))
-		nextPoll()
-		got, err := p.Stage(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, 6, got.Percent)
 	})
 }
 
@@ -282,20 +203,6 @@ func TestStageWaitsForTheFirstPollOnly(t *testing.T) {
 	})
 }
 
-// One store hangs, and the other one has the document.
-func TestStageComesFromTheStoreThatAnswers(t *testing.T) {
-	for i := range 2 {
-		synctest.Test(t, func(t *testing.T) {
-			places := [2]*place{{}, {}}
-			places[i].hangs = true
-			places[1-i].set(doc(5, `"stage":"complete"`))
-			got, err := poll(t, places[0], places[1]).Stage(t.Context())
-			require.NoError(t, err)
-			assert.Equal(t, cutover.Stage{Epoch: 5, Phase: cutover.Complete}, got)
-		})
-	}
-}
-
 func TestStageAnswersFromMemory(t *testing.T) {
 	old, new := &place{}, &place{}
 	old.set(doc(1, `"stage":"copying","labels":["room"]`))
@@ -321,39 +228,20 @@ func TestSourceThatCannotWork(t *testing.T) {
 
 func TestFromFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stage.json")
-	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
 	synctest.Test(t, func(t *testing.T) {
 		p := cutover.FromFile(path)
 		_, err := p.Stage(t.Context())
 		require.ErrorIs(t, err, rmw.ErrUnavailable)
 		assert.ErrorContains(t, err, "no such file")
-		for _, tc := range []struct {
-			text    string
-			percent int
-			trouble string
-		}{
-			{doc(1, `"stage":"copying","percent":5`), 5, ""},
-			{doc(1, `"stage":"copying","percent":6`), 5, "epoch 1"},
-			{doc(2, `"stage":"copying","percent":6`), 6, ""},
-			{doc(3, `"stage":"copying","perc`), 6, "no stage document"},
-			{doc(3, `"stage":"copying","percent":7`), 7, ""},
-		} {
-			write(tc.text)
-			nextPoll()
-			got, err := p.Stage(t.Context())
-			require.NoError(t, err)
-			assert.Equal(t, tc.percent, got.Percent)
-			if tc.trouble == "" {
-				assert.NoError(t, p.Err())
-			} else {
-				assert.ErrorContains(t, p.Err(), tc.trouble)
-			}
-		}
+		require.NoError(t, os.WriteFile(path, []byte(doc(1, `"stage":"copying","percent":5`)), 0o600))
+		nextPoll()
+		require.NoError(t, p.Err())
 		require.NoError(t, os.Remove(path))
 		nextPoll()
+		require.ErrorContains(t, p.Err(), "no such file")
 		got, err := p.Stage(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, 7, got.Percent)
+		assert.Equal(t, cutover.Stage{Epoch: 1, Phase: cutover.Copying, Percent: 5}, got)
 		require.NoError(t, p.Close())
 	})
 }
