@@ -96,27 +96,11 @@ func TestCensusForgetsTheDead(t *testing.T) {
 	})
 }
 
-// A slow network delays the heartbeats of a process; others must not take it for dead.
+// A process whose heartbeats come once in 59 seconds lives. The others write theirs every 20 seconds.
 func TestCensusKeepsTheLiving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := &place{}
 		a, b := beat(t, old, forward), beat(t, old, forward)
-		for range 100 {
-			time.Sleep(7 * time.Second)
-			assert.Len(t, epochs(t, old), 2)
-		}
-		writes := old.writes
-		assert.InDelta(t, 2*700/20, writes, 6, "a write every 20 s")
-		require.NoError(t, a.Close())
-		require.NoError(t, b.Close())
-	})
-}
-
-// A process whose heartbeats come once in 59 seconds lives.
-func TestCensusKeepsTheSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		old := &place{}
-		h := beat(t, old, forward)
 		for i := range 20 {
 			_, err := old.Update(t.Context(), rmw.Key{Name: "~cutover:{desk}:census", Kind: rmw.KindHash},
 				func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -125,10 +109,12 @@ func TestCensusKeepsTheSlow(t *testing.T) {
 			require.NoError(t, err)
 			for range 59 {
 				time.Sleep(time.Second)
-				require.Len(t, epochs(t, old), 2)
+				require.Len(t, epochs(t, old), 3)
 			}
 		}
-		require.NoError(t, h.Close())
+		assert.InDelta(t, 20+2*20*59/20, old.writes, 10)
+		require.NoError(t, a.Close())
+		require.NoError(t, b.Close())
 	})
 }
 
