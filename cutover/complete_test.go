@@ -106,7 +106,9 @@ func TestMarkersAreRemovedAtComplete(t *testing.T) {
 		report, err := r.open(complete).Verify(t.Context(), r.both(16))
 		require.NoError(t, err)
 		assert.Equal(t, 1, report.Leftover.Count)
+		require.NoError(t, r.admin(1).RPush(t.Context(), "own", "a list that is no marker").Err())
 		assert.Empty(t, r.closedAt(complete, r.both(16)))
+		assert.Equal(t, "list", r.where("own")[1])
 		r.requireServes(room)
 	})
 }

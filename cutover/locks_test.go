@@ -63,28 +63,6 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-func TestLossOfEitherLockEndsTheSection(t *testing.T) {
-	for i, side := range []string{"old", "new"} {
-		t.Run(side, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				open, old, new := services()
-				err := open(forward).WithLock(t.Context(), "section", func(ctx context.Context) error {
-					_, err := lock.Token(ctx)
-					require.NoError(t, err)
-					require.NoError(t, []*locktest.Memory{old, new}[i].TakeAway(ctx, "section"))
-					<-ctx.Done()
-					_, err = lock.Token(ctx)
-					require.ErrorIs(t, err, rmw.ErrLockLost)
-					require.Error(t, ctx.Err())
-					require.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
-					return nil
-				})
-				require.ErrorIs(t, err, rmw.ErrLockLost)
-			})
-		})
-	}
-}
-
 // Lock holds both locks until Unlock. If one cannot be taken, none is.
 func TestLockHoldsBoth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +98,8 @@ func TestLockHoldsBoth(t *testing.T) {
 	})
 }
 
-// The Sequencer is that of the lock whose token counts, and the State the worse of both.
+// The Sequencer is that of the lock whose token counts, and the State the worse of both. The loss of either lock ends the
+// section.
 func TestSequencerAndStateOfBoth(t *testing.T) {
 	for i, side := range []string{"old", "new"} {
 		t.Run(side, func(t *testing.T) {
@@ -144,6 +123,10 @@ func TestSequencerAndStateOfBoth(t *testing.T) {
 				assert.Equal(t, lock.Lost, lock.StateOf(h.Context()))
 				_, err = lock.SequencerOf(h.Context())
 				require.ErrorIs(t, err, rmw.ErrLockLost)
+				_, err = lock.Token(h.Context())
+				require.ErrorIs(t, err, rmw.ErrLockLost)
+				require.Error(t, h.Context().Err())
+				require.ErrorIs(t, context.Cause(h.Context()), rmw.ErrLockLost)
 				restore()
 				require.ErrorIs(t, h.Unlock(), rmw.ErrLockLost)
 				require.NoError(t, errors.Join(old.Close(), new.Close()))

@@ -2,6 +2,7 @@ package cutover_test
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,9 +40,6 @@ func TestReady(t *testing.T) {
 	verified := report(func(*cutover.Report) {})
 	const ready, closed, unknown = cutover.GateOpen, cutover.GateClosed, cutover.GateUnknown
 	not := func(gate string) map[string]cutover.GateState { return map[string]cutover.GateState{gate: closed} }
-	empty := cutover.Pass{Scanned: cutover.Scanned{
-		Cutover: "desk", Epoch: 7, Masters: 1, AllMasters: 1, NewMasters: 2, AllNewMasters: 2,
-	}}
 	all := func(gates ...string) map[string]cutover.GateState {
 		states := map[string]cutover.GateState{}
 		for _, name := range gates {
@@ -55,17 +53,18 @@ func TestReady(t *testing.T) {
 		"markers left over")
 	unverified := all("keys not moved", "wrong keys")
 	maps.Copy(unverified, unverifiedAtComplete)
-	for name, tc := range map[string]struct {
+	type row struct {
 		present, next cutover.Stage
 		census        []cutover.Process
 		passes        []cutover.Pass
 		reports       []cutover.Report
 		want          map[string]cutover.GateState // not: all ready
-	}{
+	}
+	rows := map[string]row{
 		"first keys":    {at(7, follow), copying(1), seen, nil, nil, nil},
 		"behind":        {at(7, follow), copying(1), behind, nil, nil, not("processes")},
 		"failing":       {at(7, follow), copying(1), failing, nil, nil, not("errors")},
-		"nobody":        {at(7, follow), copying(1), nil, nil, nil, map[string]cutover.GateState{"processes": unknown, "errors": unknown}},
+		"nobody":        {at(7, follow), copying(1), nil, nil, nil, all("processes", "errors")},
 		"more":          {at(7, copying(1)), copying(2), behind, nil, nil, not("processes")},
 		"more labels":   {at(7, copying(1, "a")), copying(1, "a", "b"), behind, nil, nil, not("processes")},
 		"all labels":    {at(7, copying(1, "a")), copying(1), behind, nil, nil, not("processes")},
@@ -80,57 +79,6 @@ func TestReady(t *testing.T) {
 		"complete":         {at(7, forward), complete, seen, clean, verified, nil},
 		"complete, behind": {at(7, forward), complete, behind, clean, verified, not("processes")},
 		"complete, half":   {at(7, copying(50)), complete, seen, clean, verified, not("step")},
-		"complete, an empty store": {at(7, forward), complete, seen, []cutover.Pass{empty, empty},
-			[]cutover.Report{{Scanned: empty.Scanned}}, nil},
-		"complete, unswept": {at(7, forward), complete, seen, clean[:1], verified, unswept},
-		"complete, passes of another epoch": {at(7, forward), complete, seen,
-			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Epoch = 6 }), good}, verified, unswept},
-		"complete, passes at several epochs": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.Epoch = 0 }), verified, unswept},
-		"complete, passes of another cut-over": {at(7, forward), complete, seen,
-			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Cutover = "room" })}, verified, unswept},
-		"complete, another cut-over's pass between": {at(7, forward), complete, seen,
-			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Cutover, p.Moved = "room", 3 }), good}, verified, nil},
-		"complete, a pass without a master": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.AllMasters = 3 }), verified, not("masters missed")},
-		"complete, a pass that did not end": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.Masters = 0 }), verified, not("masters missed")},
-		"complete, a pass with a pattern": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.LeftOut, p.Names = cutover.Keys{Count: 10, Names: []string{"visitor:0"}}, 33 }), verified,
-			not("names left out")},
-		"complete, a pass that chose nothing": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.Chosen, p.There = 0, 0 }), verified, not("names left out")},
-		"complete, a pass without its counts": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.There = 19 }), verified, not("names left out")},
-		"complete, open": {at(7, forward), complete, seen, bad(func(p *cutover.Pass) { p.There, p.Moved = 19, 1 }), verified, not("open keys")},
-		"complete, open before": {at(7, forward), complete, seen,
-			[]cutover.Pass{pass(func(p *cutover.Pass) { p.There, p.Moved = 0, 20 }), good, good}, verified, nil},
-		"complete, in transit": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.There, p.Completed = 19, 1 }), verified, not("keys in transit")},
-		"complete, too large": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.There, p.TooLarge = 19, one }), verified, not("keys too large")},
-		"complete, other types": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.There, p.OtherType = 19, one }), verified, not("keys of other types")},
-		"complete, two values": {at(7, forward), complete, seen,
-			bad(func(p *cutover.Pass) { p.There, p.Refused = 19, one }), verified, not("keys with two values")},
-
-		"complete, unverified": {at(7, forward), complete, seen, clean, nil, unverified},
-		"complete, verified before": {at(7, forward), complete, seen, clean,
-			report(func(r *cutover.Report) { r.Epoch = 6 }), unverified},
-		"complete, another cut-over verified": {at(7, forward), complete, seen, clean,
-			report(func(r *cutover.Report) { r.Cutover = "room" }), unverified},
-		"complete, the last verify counts": {at(7, forward), complete, seen, clean,
-			append(report(func(*cutover.Report) {}), report(func(r *cutover.Report) { r.TwoHomes = one })...), not("wrong keys")},
-		"complete, verified in part": {at(7, forward), complete, seen, clean,
-			report(func(r *cutover.Report) { r.LeftOut, r.Names = one, 24 }), not("verify: names left out")},
-		"complete, a verify without a master": {at(7, forward), complete, seen, clean,
-			report(func(r *cutover.Report) { r.Masters = 0 }), not("verify: masters missed")},
-		"complete, a verify of the old store only": {at(7, forward), complete, seen, clean,
-			report(func(r *cutover.Report) { r.NewMasters, r.AllNewMasters = 0, 0 }), not("verify: new masters missed")},
-		"complete, left over": {at(7, forward), complete, seen, clean,
-			report(func(r *cutover.Report) { r.Leftover = one }), not("markers left over")},
-		"complete, a key came back": {at(7, forward), complete, seen, clean,
-			report(func(r *cutover.Report) { r.Equal, r.Open = 14, 1 }), not("keys not moved")},
 
 		"remove":             {at(7, complete), complete, seen, nil, verified, nil},
 		"remove, unverified": {at(7, complete), complete, seen, nil, nil, unverifiedAtComplete},
@@ -139,7 +87,51 @@ func TestReady(t *testing.T) {
 			report(func(r *cutover.Report) { r.Leftover = one }), not("markers left over")},
 		"remove, keys of Complete": {at(7, complete), complete, seen, nil,
 			report(func(r *cutover.Report) { r.Unmarked, r.Equal, r.Open = one, 14, 1 }), nil},
+	}
+	// Passes before Complete; the verify is good.
+	for name, tc := range map[string]struct {
+		passes []cutover.Pass
+		want   map[string]cutover.GateState
+	}{
+		"one pass only":              {clean[:1], unswept},
+		"passes of another epoch":    {[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Epoch = 6 }), good}, unswept},
+		"passes at several epochs":   {bad(func(p *cutover.Pass) { p.Epoch = 0 }), unswept},
+		"passes of another cut-over": {bad(func(p *cutover.Pass) { p.Cutover = "room" }), unswept},
+		"another cut-over's pass between": {
+			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Cutover, p.Moved = "room", 3 }), good}, nil,
+		},
+		"a pass without a master":   {bad(func(p *cutover.Pass) { p.AllMasters = 3 }), not("masters missed")},
+		"a pass that did not end":   {bad(func(p *cutover.Pass) { p.Masters = 0 }), not("masters missed")},
+		"a pass with a pattern":     {bad(func(p *cutover.Pass) { p.LeftOut, p.Names = one, 24 }), not("names left out")},
+		"a pass that chose nothing": {bad(func(p *cutover.Pass) { p.Chosen, p.There = 0, 0 }), not("names left out")},
+		"a pass without its counts": {bad(func(p *cutover.Pass) { p.There = 19 }), not("names left out")},
+		"open":                      {bad(func(p *cutover.Pass) { p.There, p.Moved = 19, 1 }), not("open keys")},
+		"open before":               {[]cutover.Pass{pass(func(p *cutover.Pass) { p.There, p.Moved = 0, 20 }), good, good}, nil},
+		"in transit":                {bad(func(p *cutover.Pass) { p.There, p.Completed = 19, 1 }), not("keys in transit")},
+		"too large":                 {bad(func(p *cutover.Pass) { p.There, p.TooLarge = 19, one }), not("keys too large")},
+		"other types":               {bad(func(p *cutover.Pass) { p.There, p.OtherType = 19, one }), not("keys of other types")},
+		"two values":                {bad(func(p *cutover.Pass) { p.There, p.Refused = 19, one }), not("keys with two values")},
 	} {
+		rows["complete, "+name] = row{at(7, forward), complete, seen, tc.passes, verified, tc.want}
+	}
+	// Verifies before Complete; the passes are good.
+	for name, tc := range map[string]struct {
+		reports []cutover.Report
+		want    map[string]cutover.GateState
+	}{
+		"unverified":                {nil, unverified},
+		"verified before":           {report(func(r *cutover.Report) { r.Epoch = 6 }), unverified},
+		"another cut-over verified": {report(func(r *cutover.Report) { r.Cutover = "room" }), unverified},
+		"the last verify counts":    {slices.Concat(verified, report(func(r *cutover.Report) { r.TwoHomes = one })), not("wrong keys")},
+		"verified in part":          {report(func(r *cutover.Report) { r.LeftOut, r.Names = one, 24 }), not("verify: names left out")},
+		"a verify without a master": {report(func(r *cutover.Report) { r.Masters = 0 }), not("verify: masters missed")},
+		"a verify of the old store": {report(func(r *cutover.Report) { r.NewMasters, r.AllNewMasters = 0, 0 }), not("verify: new masters missed")},
+		"left over":                 {report(func(r *cutover.Report) { r.Leftover = one }), not("markers left over")},
+		"a key came back":           {report(func(r *cutover.Report) { r.Equal, r.Open = 14, 1 }), not("keys not moved")},
+	} {
+		rows["complete, "+name] = row{at(7, forward), complete, seen, clean, tc.reports, tc.want}
+	}
+	for name, tc := range rows {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]cutover.GateState{}
 			evidence := cutover.Evidence{Name: "desk", Census: tc.census, Passes: tc.passes, Reports: tc.reports}

@@ -38,6 +38,11 @@ func (r *rig) verify(n int) cutover.Report {
 
 // drop lets no step of this name, and none after it, be executed, until heal.
 func (r *rig) drop(step string) (heal func()) {
+	return r.dropFrom(func(args []string) bool { return len(args) > 4 && args[4] == step })
+}
+
+// dropFrom lets no command be executed from the first one on that matches, until heal.
+func (r *rig) dropFrom(match func(args []string) bool) (heal func()) {
 	var mu sync.Mutex
 	stopped := false
 	var heals []func()
@@ -45,7 +50,7 @@ func (r *rig) drop(step string) (heal func()) {
 		heals = append(heals, p.Inject(proxytest.Fault{Match: func(args []string) bool {
 			mu.Lock()
 			defer mu.Unlock()
-			stopped = stopped || len(args) > 4 && args[4] == step
+			stopped = stopped || match(args)
 			return stopped
 		}, Times: -1, Action: proxytest.DropRequest}))
 	}
@@ -65,11 +70,12 @@ func (r *rig) stopAt(stage cutover.Stage, step string) {
 	_ = p.Close()
 }
 
-// plant makes one key wrong. It gets the clients of both stores.
+// plant makes one key wrong.
 type plant struct {
-	stage cutover.Stage // of a sweep before it
-	do    func(t *testing.T, r *rig, old, new *redis.Client)
-	want  func(r *cutover.Report) // the change of a Report of 20 sound keys
+	stage    cutover.Stage // of a sweep before it
+	commands string        // to the "old" and the "new" server
+	do       func(t *testing.T, r *rig, old, new *redis.Client)
+	want     func(r *cutover.Report) // the change of a Report of 20 sound keys
 }
 
 const planted = "k7"
@@ -78,85 +84,69 @@ func named(k *cutover.Keys) { *k = cutover.Keys{Count: 1, Names: []string{plante
 
 // Each kind of error is planted in one key among 20, and it is found there and nowhere else.
 func TestVerifyFindsPlants(t *testing.T) {
-	set := func(side int, value any) func(*testing.T, *rig, *redis.Client, *redis.Client) {
-		return func(t *testing.T, _ *rig, old, new *redis.Client) {
-			require.NoError(t, [2]*redis.Client{old, new}[side].Set(t.Context(), planted, value, time.Hour).Err())
-		}
+	open := func(of func(*cutover.Report) *cutover.Keys) func(*cutover.Report) {
+		return func(r *cutover.Report) { r.Open = 19; named(of(r)) }
 	}
+	equal := func(of func(*cutover.Report) *cutover.Keys) func(*cutover.Report) {
+		return func(r *cutover.Report) { r.Equal = 19; named(of(r)) }
+	}
+	changed := func(r *cutover.Report) { r.Equal, r.ChangedSince = 19, 1 }
+	tooLarge := func(r *cutover.Report) *cutover.Keys { return &r.TooLarge }
+	otherType := func(r *cutover.Report) *cutover.Keys { return &r.OtherType }
+	twoHomes := func(r *cutover.Report) *cutover.Keys { return &r.TwoHomes }
+	expiring := func(r *cutover.Report) *cutover.Keys { return &r.Expiring }
+	forgotten := func(r *cutover.Report) *cutover.Keys { return &r.Forgotten }
 	for name, p := range map[string]plant{
-		"nothing, before": {follow, func(*testing.T, *rig, *redis.Client, *redis.Client) {}, func(r *cutover.Report) { r.Open = 20 }},
-		"nothing, after":  {forward, func(*testing.T, *rig, *redis.Client, *redis.Client) {}, func(r *cutover.Report) { r.Equal = 20 }},
-		"too large": {follow, set(0, strings.Repeat("x", 1<<20+1)),
-			func(r *cutover.Report) { r.Open = 19; named(&r.TooLarge) }},
-		"a hash that is too large": {follow, func(t *testing.T, _ *rig, old, _ *redis.Client) {
-			require.NoError(t, old.Del(t.Context(), planted).Err())
+		"nothing, before": {follow, "", nil, func(r *cutover.Report) { r.Open = 20 }},
+		"nothing, after":  {forward, "", nil, func(r *cutover.Report) { r.Equal = 20 }},
+		"too large":       {follow, "old SETRANGE k7 1048576 x", nil, open(tooLarge)},
+		"a hash that is too large": {follow, "old DEL k7", func(t *testing.T, _ *rig, old, _ *redis.Client) {
 			for i := range 300 {
 				require.NoError(t, old.HSet(t.Context(), planted, fmt.Sprint(i), strings.Repeat("x", 4000)).Err())
 			}
-		}, func(r *cutover.Report) { r.Open = 19; named(&r.TooLarge) }},
-		"a list": {follow, func(t *testing.T, _ *rig, old, _ *redis.Client) {
-			require.NoError(t, old.Del(t.Context(), planted).Err())
-			require.NoError(t, old.RPush(t.Context(), planted, "a", "b").Err())
-		}, func(r *cutover.Report) { r.Open = 19; named(&r.OtherType) }},
-		"a value of its own in the new store": {follow, set(1, "foreign"),
-			func(r *cutover.Report) { r.Open = 19; named(&r.TwoHomes) }},
-		"a blind SET over the marker": {forward, set(0, "blind"),
-			func(r *cutover.Report) { r.Equal = 19; named(&r.TwoHomes) }},
-		"EXPIRE of the marker": {forward, func(t *testing.T, _ *rig, old, _ *redis.Client) {
-			require.NoError(t, old.Expire(t.Context(), planted, time.Hour).Err())
-		}, func(r *cutover.Report) { r.Equal = 19; named(&r.Expiring) }},
-		"EXPIRE of the marker in the new store": {reverse, func(t *testing.T, _ *rig, _, new *redis.Client) {
-			require.NoError(t, new.Expire(t.Context(), planted, time.Hour).Err())
-		}, func(r *cutover.Report) { r.Open = 19; named(&r.Expiring) }},
-		"DEL of the marker": {forward, func(t *testing.T, _ *rig, old, _ *redis.Client) {
-			require.NoError(t, old.Del(t.Context(), planted).Err())
-		}, func(r *cutover.Report) { r.Names, r.Chosen, r.Equal = 19, 19, 19; named(&r.Unmarked) }},
-		"DEL of the value after a way back": {reverse, func(t *testing.T, _ *rig, old, _ *redis.Client) {
-			require.NoError(t, old.Del(t.Context(), planted).Err())
-		}, func(r *cutover.Report) { r.Names, r.Chosen, r.Open = 19, 19, 19; named(&r.Leftover) }},
-		"a fill that the new store has forgotten": {forward, func(t *testing.T, _ *rig, old, new *redis.Client) {
+		}, open(tooLarge)},
+		"a list":                                {follow, "old DEL k7; old RPUSH k7 a b", nil, open(otherType)},
+		"a value of its own in the new store":   {follow, "new SET k7 foreign EX 3600", nil, open(twoHomes)},
+		"a blind SET over the marker":           {forward, "old SET k7 blind EX 3600", nil, equal(twoHomes)},
+		"EXPIRE of the marker":                  {forward, "old EXPIRE k7 3600", nil, equal(expiring)},
+		"EXPIRE of the marker in the new store": {reverse, "new EXPIRE k7 3600", nil, open(expiring)},
+		"DEL of the marker": {forward, "old DEL k7", nil,
+			func(r *cutover.Report) { r.Names, r.Chosen, r.Equal = 19, 19, 19; named(&r.Unmarked) }},
+		"DEL of the value after a way back": {reverse, "old DEL k7", nil,
+			func(r *cutover.Report) { r.Names, r.Chosen, r.Open = 19, 19, 19; named(&r.Leftover) }},
+		"a fill that the new store has forgotten": {forward, "new DEL k7", func(t *testing.T, _ *rig, old, new *redis.Client) {
 			head := old.LRange(t.Context(), planted, 0, 3).Val() // magic, state, nonce, nonce of the reservation
-			require.NoError(t, new.Del(t.Context(), planted).Err())
 			require.NoError(t, new.RPush(t.Context(), planted, head[0], "away", head[3], "", "none", "-1", "0").Err())
-		}, func(r *cutover.Report) { r.Equal = 19; named(&r.Forgotten) }},
-		"a mark that the old store has forgotten, and the key was sent back": {reverse, func(t *testing.T, _ *rig, old, new *redis.Client) {
-			head := new.LRange(t.Context(), planted, 0, 3).Val() // magic, state, nonce, nonce of the old store's marker
-			require.NoError(t, old.Del(t.Context(), planted).Err())
-			require.NoError(t, old.RPush(t.Context(), planted, head[0], "away", head[3], "0.1", "string", "-1", "0", "v").Err())
-		}, func(r *cutover.Report) { r.Open = 19; named(&r.Forgotten) }},
-		"markers of two moves": {forward, func(t *testing.T, _ *rig, old, new *redis.Client) {
+		}, equal(forgotten)},
+		"a mark that the old store has forgotten, and the key was sent back": {reverse, "old DEL k7",
+			func(t *testing.T, _ *rig, old, new *redis.Client) {
+				head := new.LRange(t.Context(), planted, 0, 3).Val() // magic, state, nonce, nonce of the old store's marker
+				require.NoError(t, old.RPush(t.Context(), planted, head[0], "away", head[3], "0.1", "string", "-1", "0", "v").Err())
+			}, open(forgotten)},
+		"markers of two moves": {forward, "new DEL k7", func(t *testing.T, _ *rig, old, new *redis.Client) {
 			magic := old.LIndex(t.Context(), planted, 0).Val()
-			require.NoError(t, new.Del(t.Context(), planted).Err())
-			marker := []any{magic, "away", "2.1", "1.2", "none", "-1", "0"}
-			require.NoError(t, new.RPush(t.Context(), planted, marker...).Err())
-		}, func(r *cutover.Report) { r.Equal = 19; named(&r.Forgotten) }},
-		"an update since": {forward, func(t *testing.T, _ *rig, _, new *redis.Client) {
-			require.NoError(t, new.SetArgs(t.Context(), planted, "VALUE OF k7", redis.SetArgs{KeepTTL: true}).Err())
-		}, func(r *cutover.Report) { r.Equal, r.ChangedSince = 19, 1 }},
-		"another expiry since": {forward, func(t *testing.T, _ *rig, _, new *redis.Client) {
-			require.NoError(t, new.Expire(t.Context(), planted, 2*time.Hour).Err())
-		}, func(r *cutover.Report) { r.Equal, r.ChangedSince = 19, 1 }},
-		"no expiry since": {forward, func(t *testing.T, _ *rig, _, new *redis.Client) {
-			require.NoError(t, new.Persist(t.Context(), planted).Err())
-		}, func(r *cutover.Report) { r.Equal, r.ChangedSince = 19, 1 }},
-		"an update of a hash since": {forward, func(t *testing.T, _ *rig, _, new *redis.Client) {
-			require.NoError(t, new.HSet(t.Context(), "k5", "f", "K5").Err())
-		}, func(r *cutover.Report) { r.Equal, r.ChangedSince = 19, 1 }},
-		"another field since": {forward, func(t *testing.T, _ *rig, _, new *redis.Client) {
-			require.NoError(t, new.HDel(t.Context(), "k5", "g").Err())
-			require.NoError(t, new.HSet(t.Context(), "k5", "G", "").Err())
-		}, func(r *cutover.Report) { r.Equal, r.ChangedSince = 19, 1 }},
-		"a deletion since": {forward, func(t *testing.T, _ *rig, _, new *redis.Client) {
-			require.NoError(t, new.Del(t.Context(), planted).Err())
-		}, func(r *cutover.Report) { r.Equal, r.ChangedSince = 19, 1; named(&r.Missing) }},
-		"another type since": {forward, func(t *testing.T, _ *rig, _, new *redis.Client) {
-			require.NoError(t, new.Del(t.Context(), planted).Err())
-			require.NoError(t, new.SAdd(t.Context(), planted, "a").Err())
-		}, func(r *cutover.Report) { r.Equal, r.ChangedSince = 19, 1 }},
-		"a store that does not answer for one key": {forward, func(_ *testing.T, r *rig, _, _ *redis.Client) {
+			require.NoError(t, new.RPush(t.Context(), planted, magic, "away", "2.1", "1.2", "none", "-1", "0").Err())
+		}, equal(forgotten)},
+		"an update since":           {forward, "new SETRANGE k7 0 VALUE", nil, changed},
+		"another expiry since":      {forward, "new EXPIRE k7 7200", nil, changed},
+		"no expiry since":           {forward, "new PERSIST k7", nil, changed},
+		"an update of a hash since": {forward, "new HSET k5 f K5", nil, changed},
+		"another field since":       {forward, "new HDEL k5 g; new HSET k5 G -", nil, changed},
+		"another type since":        {forward, "new DEL k7; new SADD k7 a", nil, changed},
+		"a deletion since":          {forward, "new DEL k7", nil, func(r *cutover.Report) { changed(r); named(&r.Missing) }},
+		"keys that moved as absent, or have expired since": {forward, "", func(t *testing.T, r *rig, old, new *redis.Client) {
+			require.NoError(t, update(add("x"))(r.open(forward)))
+			require.NoError(t, new.Del(t.Context(), room.Name).Err())
+			require.NoError(t, old.HSet(t.Context(), "h", "f", "v").Err())
+			require.NoError(t, old.Expire(t.Context(), "h", time.Second).Err())
+			_, err := r.open(forward).Sweep(t.Context(), r.sweep(16))
+			require.NoError(t, err)
+			sleep(2 * time.Second)
+		}, func(r *cutover.Report) { r.Names, r.Chosen, r.Equal = 22, 22, 22 }},
+		"a store that does not answer for one key": {forward, "", func(_ *testing.T, r *rig, _, _ *redis.Client) {
 			r.proxies[1].Inject(proxytest.Fault{Match: func(args []string) bool { return len(args) > 4 && args[3] == planted },
 				Times: -1, Action: proxytest.RefuseWith, Text: "ERR no"})
-		}, func(r *cutover.Report) { r.Equal = 19; named(&r.Failed) }},
+		}, equal(func(r *cutover.Report) *cutover.Keys { return &r.Failed })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -168,9 +158,20 @@ func TestVerifyFindsPlants(t *testing.T) {
 				}
 				_, err := r.open(p.stage).Sweep(t.Context(), r.sweep(16))
 				require.NoError(t, err)
-				time.Sleep(time.Minute)
+				sleep(time.Minute)
 				old, new := r.admin(0), r.admin(1)
-				p.do(t, r, old, new)
+				for command := range strings.SplitSeq(p.commands, "; ") {
+					if words := strings.Fields(command); len(words) > 0 {
+						args := make([]any, len(words)-1)
+						for i, word := range words[1:] {
+							args[i] = word
+						}
+						require.NoError(t, map[string]*redis.Client{"old": old, "new": new}[words[0]].Do(t.Context(), args...).Err())
+					}
+				}
+				if p.do != nil {
+					p.do(t, r, old, new)
+				}
 				want := cutover.Report{Scanned: cutover.Scanned{
 					Names: 20, Chosen: 20, Masters: 1, AllMasters: 1, NewMasters: 2, AllNewMasters: 2,
 				}}
@@ -202,7 +203,7 @@ func TestVerifyTransit(t *testing.T) {
 					require.NoError(t, err)
 				}
 				r.stopAt(tc.way, tc.stop)
-				time.Sleep(time.Minute)
+				sleep(time.Minute)
 				got := r.verify(3)
 				assert.Equal(t, tc.transit, got.Transit.Count)
 				assert.Equal(t, 8-tc.transit, got.Open)
@@ -267,21 +268,5 @@ func TestVerifyWritesNothing(t *testing.T) {
 				assert.Contains(t, reads, command)
 			}
 		}
-	})
-}
-
-func TestVerifyEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.fill(20)
-		p := r.open(follow)
-		r.proxies[1].Down(0)
-		r.proxies[1].Down(1)
-		report, err := p.Verify(t.Context(), r.sweep(5))
-		require.ErrorIs(t, err, rmw.ErrUnavailable)
-		assert.Equal(t, 5, report.Failed.Count)
-		require.NoError(t, p.Close())
-		_, err = p.Verify(t.Context(), r.sweep(5))
-		require.ErrorIs(t, err, rmw.ErrClosed)
 	})
 }
