@@ -1,7 +1,6 @@
 package cutover_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -15,64 +14,51 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Without its replicas the new store gets no value, and gives none back.
-func TestNewReplicasMustHaveTheMarker(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		require.NoError(t, update(add("x"))(r.open(follow)))
-		at := func(stage cutover.Stage, replicas int) process {
-			return r.openWith(cutover.Config{Stage: stage, NewReplicas: 2}, network{replicas: replicas})
-		}
-		require.ErrorContains(t, update(add("y"))(at(forward, 1)), "check the replication of the new store, or lower Config.NewReplicas")
-		require.Equal(t, [2]string{"string", "list"}, r.where(room.Name), "no seal was sent")
-		pass, err := at(forward, 1).Sweep(t.Context(), r.sweep(1))
-		require.ErrorIs(t, err, rmw.ErrUnavailable)
-		require.Equal(t, 1, pass.Failed.Count)
-		require.Equal(t, [2]string{"string", "list"}, r.where(room.Name), "no seal was sent")
-		require.NoError(t, update(add("y"))(at(forward, 2)))
-		require.Equal(t, [2]string{"list", "string"}, r.where(room.Name))
-		require.ErrorIs(t, update(add("z"))(at(reverse, 1)), rmw.ErrUnavailable)
-		require.Equal(t, [2]string{"list", "list"}, r.where(room.Name), "no fill was sent")
-		pass, err = at(reverse, 2).Sweep(t.Context(), r.sweep(1))
-		require.NoError(t, err)
-		require.Equal(t, 1, pass.Moved)
-		v, err := r.open(follow).Read(t.Context(), room)
-		require.NoError(t, err)
-		assert.Equal(t, "x,y,", v.Text())
-	})
-}
-
-// A marker that only an isolated primary of the old store has must not change the new store.
-func TestOldReplicasMustHaveTheMarker(t *testing.T) {
+// Without the replicas of a marker, no step that relies on it is sent, neither by an update nor by a sweep: an isolated
+// primary may be the only server that has it.
+func TestReplicasMustHaveTheMarker(t *testing.T) {
 	const nonce = ".1y2p0ij32e8e7"
+	atOld, atNew, back := [2]string{"string", "list"}, [2]string{"list", "string"}, [2]string{"list", "list"}
 	for name, tc := range map[string]struct {
-		script []any // makes the state of the new store, after the key has moved there
-		stage  cutover.Stage
-		want   [2]string // types, once the replicas have the marker
+		before, now cutover.Stage
+		replicas    [2]int
+		script      []any // makes the state of the new store, after the key has moved there
+		stopped     [2]string
+		want        [2]string // once the replicas have the marker
 	}{
-		"seal":   {nil, reverse, [2]string{"string", "list"}},
-		"unseal": {[]any{"seal", "2" + nonce, "1" + nonce, 1000}, follow, [2]string{"list", "string"}},
+		"new, a reservation":          {follow, forward, [2]int{0, 2}, nil, atOld, atNew},
+		"new, a seal of a way back":   {forward, reverse, [2]int{0, 2}, nil, back, atOld},
+		"old, a seal":                 {follow, forward, [2]int{2, 0}, nil, back, atNew},
+		"old, a marker to send back":  {forward, reverse, [2]int{2, 0}, nil, atNew, atOld},
+		"old, a marker for an unseal": {forward, follow, [2]int{2, 0}, []any{"seal", "2" + nonce, "1" + nonce, 1000}, back, atNew},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				require.NoError(t, update(add("x"))(r.open(forward)))
+				require.NoError(t, update(add("x"))(r.open(tc.before)))
 				sleep(time.Second) // the mark
-				moved, new := [2]string{"list", "string"}, r.admin(1)
 				if tc.script != nil {
-					require.NoError(t, new.Eval(t.Context(), markerScript, []string{room.Name}, tc.script...).Err())
-					moved[1] = "list"
+					require.NoError(t, r.admin(1).Eval(t.Context(), markerScript, []string{room.Name}, tc.script...).Err())
 				}
-				keep := func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
 				at := func(replicas int) process {
-					return r.openWith(cutover.Config{Stage: tc.stage, Replicas: 2}, network{replicas: replicas})
+					return r.openWith(cutover.Config{Stage: tc.now, Replicas: tc.replicas[0], NewReplicas: tc.replicas[1]}, network{replicas: replicas})
 				}
-				require.ErrorIs(t, update(keep)(at(1)), rmw.ErrUnavailable)
-				require.Equal(t, moved, r.where(room.Name))
-				_, err := at(1).Sweep(t.Context(), r.sweep(1))
-				require.ErrorIs(t, err, rmw.ErrUnavailable)
-				require.Equal(t, moved, r.where(room.Name))
-				require.NoError(t, update(keep)(at(2)))
+				for range 2 { // the second one finds the state that the first one leaves
+					err := update(add("y"))(at(1))
+					require.ErrorIs(t, err, rmw.ErrUnavailable)
+					field := []string{"new store, or lower Config.NewReplicas", "old store, or lower Config.Replicas"}[min(tc.replicas[0], 1)]
+					require.ErrorContains(t, err, "1 of 2 replicas have the marker of the key after 1s: check the replication of the "+field)
+					require.Equal(t, tc.stopped, r.where(room.Name))
+					pass, err := at(1).Sweep(t.Context(), r.sweep(1))
+					require.ErrorIs(t, err, rmw.ErrUnavailable)
+					require.Equal(t, 1, pass.Failed.Count)
+					require.Equal(t, tc.stopped, r.where(room.Name))
+				}
+				require.NoError(t, update(add("y"))(at(2)))
 				sleep(time.Second)
 				require.Equal(t, tc.want, r.where(room.Name))
+				v, err := r.open(follow).Read(t.Context(), room)
+				require.NoError(t, err)
+				assert.Equal(t, "x,y,", v.Text())
 			})
 		})
 	}
@@ -93,61 +79,50 @@ func TestSweepWaitsPerBatch(t *testing.T) {
 	})
 }
 
-// A key finds a home also if a failover, without Config.Replicas, has forgotten several of its moves.
+// A key finds a home also if a failover, without Config.Replicas, has forgotten several of its moves, or if both primaries
+// of the old store, as during a partition, have sealed it for the same reservation.
 func TestForgottenMovesBlockNoKey(t *testing.T) {
-	for name, back := range map[string]struct {
-		side int    // that forgets
-		want string // the value of the other side's last seal
-	}{"old": {0, "v,x,y,z,"}, "new": {1, "v,x,y,z,w,"}} {
+	for name, tc := range map[string]struct {
+		side      int // that forgets
+		keeps     int // the move that it has seen last
+		moves     int
+		isolated  bool // it has another seal than the other side saw
+		want      string
+		forgotten int
+	}{
+		"old":                  {0, 0, 4, false, "v,0,1,2,", 1},
+		"new":                  {1, 1, 5, false, "v,0,1,2,3,", 1},
+		"a second old primary": {0, 0, 2, true, "v,0,", 1},
+	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				require.NoError(t, update(add("v"))(r.open(follow)))
-				var early [2][]string
-				for i, stage := range []cutover.Stage{forward, reverse, forward, reverse, forward}[:4+back.side] {
-					require.NoError(t, update(add([]string{"x", "y", "z", "w", "u"}[i]))(r.open(stage)))
+				rdb, marker := r.admin(tc.side), []string{}
+				for i := range tc.moves {
+					require.NoError(t, update(add(fmt.Sprint(i)))(r.open([]cutover.Stage{forward, reverse}[i%2])))
 					sleep(time.Second) // the mark
-					if i == back.side {
-						early[i] = r.admin(i).LRange(t.Context(), room.Name, 0, -1).Val()
+					if i == tc.keeps {
+						marker = rdb.LRange(t.Context(), room.Name, 0, -1).Val()
 					}
 				}
-				rdb := r.admin(back.side)
+				if tc.isolated {
+					marker[2] = "1.1y2p0ij32e8e7"
+				}
 				require.NoError(t, rdb.Del(t.Context(), room.Name).Err())
-				for _, element := range early[back.side] {
+				for _, element := range marker {
 					require.NoError(t, rdb.RPush(t.Context(), room.Name, element).Err())
 				}
 				p := r.openWith(cutover.Config{MaxAttempts: 20})
 				report, err := p.Verify(t.Context(), r.sweep(1))
 				require.NoError(t, err)
-				assert.Equal(t, 1, report.Forgotten.Count, "%+v", report)
+				assert.Equal(t, tc.forgotten, report.Forgotten.Count, "%+v", report)
 				v, err := p.Read(t.Context(), room)
 				require.NoError(t, err)
-				assert.Equal(t, back.want, v.Text())
+				assert.Equal(t, tc.want, v.Text())
 				assert.Contains(t, r.where(room.Name), "string")
 			})
 		})
 	}
-}
-
-// Two primaries of the old store, as during a partition, can seal a key for the same reservation. A process
-// of each brings it on.
-func TestSealsOfTwoPrimariesBlockNoKey(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		require.NoError(t, update(add("v"))(r.open(follow)))
-		require.NoError(t, update(add("x"))(r.open(forward)))
-		sleep(time.Second) // the mark
-		old := r.admin(0)
-		seal := old.LRange(t.Context(), room.Name, 0, -1).Val()
-		require.NoError(t, update(add("y"))(r.open(reverse)))
-		sleep(time.Second)
-		seal[2] = "1.1y2p0ij32e8e7" // that of the other primary
-		require.NoError(t, old.Del(t.Context(), room.Name).Err())
-		for _, element := range seal {
-			require.NoError(t, old.RPush(t.Context(), room.Name, element).Err())
-		}
-		v, err := r.openWith(cutover.Config{MaxAttempts: 20}).Read(t.Context(), room)
-		require.NoError(t, err)
-		assert.Equal(t, "v,x,", v.Text())
-	})
 }
 
 // A WAIT goes to the server of the key, also through a client of several servers.
