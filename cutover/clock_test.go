@@ -32,12 +32,7 @@ func TestExpiryWithClocksApart(t *testing.T) {
 			p.clients[1-fast].AddHook(network{control: control})
 			return p
 		}
-		require.NoError(r.t, update(set(rmw.String("v").WithTTL(time.Minute)))(r.open(follow)))
-		began := time.Now()
-		heal := r.drop("fill")
-		_, _ = open().Sweep(r.t.Context(), r.sweep(16))
-		heal()
-		require.Equal(r.t, [2]string{"list", "list"}, r.where(room.Name))
+		began := r.sealed(time.Minute, open())
 		sleep(20*time.Second - time.Since(began))
 		_, err := open().Sweep(r.t.Context(), r.sweep(16))
 		require.NoError(r.t, err)
@@ -58,4 +53,27 @@ func TestExpiryWithClocksApart(t *testing.T) {
 			})
 		})
 	}
+}
+
+// sealed puts a value with an expiry into the old store, where a sweep of the process seals it and stops.
+func (r *rig) sealed(ttl time.Duration, p process) (began time.Time) {
+	require.NoError(r.t, update(set(rmw.String("v").WithTTL(ttl)))(r.open(follow)))
+	began = time.Now()
+	heal := r.drop("fill")
+	_, _ = p.Sweep(r.t.Context(), r.sweep(16))
+	heal()
+	require.Equal(r.t, [2]string{"list", "list"}, r.where(room.Name))
+	return began
+}
+
+// A value expires while it is sealed. The next process that looks finds nothing.
+func TestExpiryWhileSealed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.sealed(time.Minute, r.open(forward))
+		sleep(time.Minute)
+		v, err := r.open(follow).Read(t.Context(), room)
+		require.NoError(t, err)
+		assert.False(t, v.Exists())
+		assert.Equal(t, "none", r.where(room.Name)[1])
+	})
 }

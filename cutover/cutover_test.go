@@ -3,9 +3,7 @@ package cutover_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -48,79 +46,74 @@ func (r *rig) where(name string) (where [2]string) {
 	return where
 }
 
-func TestKeyMovesThereAndBack(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		for i, tc := range []struct {
-			stage cutover.Stage
-			where [2]string
-		}{
-			{follow, [2]string{"string", "none"}},
-			{forward, [2]string{"list", "string"}},
-			{follow, [2]string{"list", "string"}},
-			{reverse, [2]string{"string", "list"}},
-			{forward, [2]string{"list", "string"}},
-		} {
-			p := r.open(tc.stage)
-			_, err := p.Update(t.Context(), room, add(fmt.Sprint(i)))
-			require.NoError(t, err)
-			require.NoError(t, p.Close())
-			assert.Equal(t, tc.where, r.where(room.Name), "after %v", tc.stage)
-		}
-		v, err := r.open(follow).Read(t.Context(), room)
-		require.NoError(t, err)
-		assert.Equal(t, "0,1,2,3,4,", v.Text())
-	})
-}
-
-// A process stops after each command of an update that moves the key. The next one that reads finds
-// the value, and the next one that updates keeps it.
+// A process stops after each command of an update, or of a sweep, that moves keys. The next one that reads finds each
+// value, the next one that updates keeps it, and the next sweep moves each key to where the stage wants it.
 func TestProcessStopsAfterEachCommand(t *testing.T) {
 	for _, way := range []struct {
 		name        string
 		before, now cutover.Stage
-	}{{"forward", follow, forward}, {"backward", forward, reverse}} {
-		t.Run(way.name, func(t *testing.T) {
-			for n := 0; ; n++ {
-				finished := false
-				bubble(t, func(t *testing.T, r *rig) {
-					p := r.open(way.before)
-					_, err := p.Update(t.Context(), room, add("first"))
-					require.NoError(t, err)
-					require.NoError(t, p.Close())
-					sent := 0
-					var mu sync.Mutex
-					p = r.open(way.now, network{dies: func(string) bool {
-						mu.Lock()
-						defer mu.Unlock()
-						sent++
-						return sent > n
-					}})
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					defer cancel()
-					_, err = p.Update(ctx, room, add("second"))
-					_ = p.Close()
-					finished = err == nil && sent <= n
-					sleep(15 * time.Second) // the lease of a process that stopped
-					other := r.open(follow)
-					v, readErr := other.Read(t.Context(), room)
-					require.NoError(t, readErr)
-					_, updateErr := other.Update(t.Context(), room, add("third"))
-					require.NoError(t, updateErr)
-					got, readErr := other.Read(t.Context(), room)
-					require.NoError(t, readErr)
-					want := "first,"
-					if err == nil || strings.Contains(v.Text(), "second") && errors.Is(err, rmw.ErrOutcomeUnknown) {
-						want += "second,"
-					}
-					assert.Equal(t, want, v.Text(), "stopped after command %d: %v", n, err)
-					assert.Equal(t, want+"third,", got.Text(), "stopped after command %d: %v", n, err)
-				})
-				if finished || t.Failed() {
-					require.Greater(t, n, 6, "the test ended before the move did")
-					return
+		where       [2]string
+	}{
+		{"forward", follow, forward, [2]string{"list", "string"}},
+		{"backward", forward, reverse, [2]string{"string", "list"}},
+	} {
+		for name, act := range map[string]func(ctx context.Context, r *rig, p process) error{
+			"an update": func(ctx context.Context, _ *rig, p process) error {
+				_, err := p.Update(ctx, room, add("second"))
+				return err
+			},
+			"a sweep": func(ctx context.Context, r *rig, p process) error { _, err := p.Sweep(ctx, r.sweep(3)); return err },
+		} {
+			t.Run(way.name+", "+name, func(t *testing.T) {
+				for n, finished := 0, false; !finished && !t.Failed(); n++ {
+					bubble(t, func(t *testing.T, r *rig) {
+						r.fill(4)
+						require.NoError(t, update(add("first"))(r.open(follow)))
+						_, err := r.open(way.before).Sweep(t.Context(), r.sweep(5))
+						require.NoError(t, err)
+						sent := 0
+						heal := r.dropFrom(func(args []string) bool {
+							if strings.HasPrefix(args[0], "eval") {
+								sent++
+							}
+							return sent > n
+						})
+						p := r.open(way.now)
+						ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+						defer cancel()
+						err = act(ctx, r, p)
+						_ = p.Close()
+						heal()
+						finished = sent <= n
+						require.True(t, err == nil || !finished, "%v", err)
+						sleep(15 * time.Second) // the lease of a process that stopped
+
+						v, readErr := r.open(follow).Read(t.Context(), room)
+						require.NoError(t, readErr)
+						want := "first,"
+						if name == "an update" && err == nil || strings.Contains(v.Text(), "second") && errors.Is(err, rmw.ErrOutcomeUnknown) {
+							want += "second,"
+						}
+						assert.Equal(t, want, v.Text(), "stopped after command %d: %v", n, err)
+						require.NoError(t, update(add("third"))(r.open(follow)))
+						if n%2 == 0 { // otherwise the sweep finds the other keys half done
+							r.requireFilled(4)
+						}
+						pass, err := r.open(way.now).Sweep(t.Context(), r.sweep(3))
+						require.NoError(t, err)
+						assert.Equal(t, 5, pass.Moved+pass.There+pass.Completed, "%+v", pass)
+						r.requireFilled(4)
+						v, err = r.open(follow).Read(t.Context(), room)
+						require.NoError(t, err)
+						assert.Equal(t, want+"third,", v.Text(), "stopped after command %d", n)
+						for _, key := range []string{"k1", room.Name} {
+							assert.Equal(t, way.where, r.where(key), "%s, stopped after command %d", key, n)
+						}
+					})
+					require.True(t, n > 6 || !finished, "the test ended before the move did")
 				}
-			}
-		})
+			})
+		}
 	}
 }
 
@@ -196,65 +189,36 @@ func TestExpiryDuringTheWait(t *testing.T) {
 	})
 }
 
-// A value expires while it is sealed. The next process that looks finds nothing.
-func TestExpiryWhileSealed(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		p := r.open(follow)
-		_, err := p.Update(t.Context(), room, set(rmw.String("v").WithTTL(time.Second)))
-		require.NoError(t, err)
-		sealed := false
-		p = r.open(forward, network{dies: func(string) bool { return sealed }, control: func(script string) string { return script }})
-		r.proxies[0].Inject(proxytest.Fault{
-			Match: func(args []string) bool { return len(args) > 4 && args[4] == "seal" }, Action: proxytest.DelayReply,
-			Do: func() { sealed = true },
-		})
-		_, err = p.Update(t.Context(), room, add("x"))
-		require.Error(t, err)
-		require.Equal(t, [2]string{"list", "list"}, r.where(room.Name))
-		sleep(2 * time.Second)
-		v, err := r.open(follow).Read(t.Context(), room)
-		require.NoError(t, err)
-		assert.False(t, v.Exists())
-		assert.Equal(t, "none", r.where(room.Name)[1])
-	})
-}
-
 func TestKeysThatStay(t *testing.T) {
 	large := strings.Repeat("x", 1<<20+1)
-	fields := map[string]string{"a": large[:1<<19], "b": large[:1<<19+1]}
 	for name, tc := range map[string]struct {
 		key   rmw.Key
 		value rmw.Value
+		own   bool // the new store has a value of its own
 	}{
-		"string": {room, rmw.String(large)},
-		"hash":   {rmw.Key{Name: "h", Kind: rmw.KindHash}, rmw.Hash(fields)},
+		"a large string":                       {room, rmw.String(large), false},
+		"a large hash":                         {rmw.Key{Name: "h", Kind: rmw.KindHash}, rmw.Hash(map[string]string{"a": large[:1<<19], "b": large[:1<<19+1]}), false},
+		"the new store has a value of its own": {room, rmw.String("old"), true},
 	} {
-		t.Run("larger than MaxSeal, "+name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				_, err := r.open(follow).Update(t.Context(), tc.key, set(tc.value))
+				p := r.open(follow)
+				_, err := p.Update(t.Context(), tc.key, set(tc.value))
 				require.NoError(t, err)
-				_, err = r.open(forward).Update(t.Context(), tc.key, set(tc.value.WithTTL(time.Hour)))
+				stage := forward
+				if tc.own {
+					require.NoError(t, p.clients[1].Set(t.Context(), tc.key.Name, "foreign", 0).Err())
+					stage = follow // at forward, a process looks in the new store first
+				}
+				_, err = r.open(stage).Update(t.Context(), tc.key, set(tc.value.WithTTL(time.Hour)))
 				require.NoError(t, err)
-				v, left, err := r.open(forward).Peek(t.Context(), tc.key)
+				v, left, err := r.open(stage).Peek(t.Context(), tc.key)
 				require.NoError(t, err)
 				assert.True(t, v.Equal(tc.value))
 				assert.InDelta(t, time.Hour, left, float64(time.Second))
 			})
 		})
 	}
-	t.Run("the new store has a value of its own", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig) {
-			p := r.open(follow)
-			_, err := p.Update(t.Context(), room, add("old"))
-			require.NoError(t, err)
-			require.NoError(t, p.clients[1].Set(t.Context(), room.Name, "foreign", 0).Err())
-			_, err = r.open(follow).Update(t.Context(), room, add("x"))
-			require.NoError(t, err)
-			v, err := r.open(follow).Read(t.Context(), room)
-			require.NoError(t, err)
-			assert.Equal(t, "old,x,", v.Text())
-		})
-	})
 }
 
 // A key that exists in neither store moves only if fn writes it.
@@ -271,22 +235,6 @@ func TestAbsentKeysMoveLate(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, p.Close())
 		assert.Equal(t, [2]string{"list", "string"}, r.where(room.Name))
-	})
-}
-
-func TestReplicasMustHaveTheSeal(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		require.NoError(t, update(add("x"))(r.open(follow)))
-		cfg := cutover.Config{Stage: forward, Replicas: 2}
-		err := update(add("y"))(r.openWith(cfg, network{replicas: 1}))
-		require.ErrorIs(t, err, rmw.ErrUnavailable)
-		require.ErrorContains(t, err, "1 of 2 replicas have the marker")
-		require.Equal(t, [2]string{"list", "list"}, r.where(room.Name), "no fill was sent")
-		require.ErrorIs(t, read(r.openWith(cfg, network{replicas: 1})), rmw.ErrUnavailable, "a process that finds the seal waits, too")
-		require.NoError(t, update(add("y"))(r.openWith(cfg, network{replicas: 2})))
-		v, err := r.open(follow).Read(t.Context(), room)
-		require.NoError(t, err)
-		assert.Equal(t, "x,y,", v.Text())
 	})
 }
 
@@ -334,8 +282,10 @@ func TestCompleteUsesTheNewStoreOnly(t *testing.T) {
 		r.proxies[0].Inject(proxytest.Fault{Match: func(args []string) bool { return true }, Times: -1, Action: proxytest.DropRequest})
 		p := r.open(cutover.Stage{Phase: cutover.Complete})
 		require.NoError(t, update(add("y"))(p))
-		require.NoError(t, read(p))
-		_, err := p.Update(t.Context(), rmw.Key{Name: "fresh"}, add("z"))
+		v, err := p.Read(t.Context(), room)
+		require.NoError(t, err)
+		assert.Equal(t, "x,y,", v.Text())
+		_, err = p.Update(t.Context(), rmw.Key{Name: "fresh"}, add("z"))
 		require.NoError(t, err)
 
 		eval := func(key string, args ...any) {

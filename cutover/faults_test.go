@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -89,68 +90,117 @@ func (r *rig) strike(seed, stream uint64, permille int, actions ...proxytest.Act
 	}
 }
 
-// soak runs processes that move keys both ways while requests and replies are lost, and commands are
-// executed late. It returns the result of the audit.
-func soak(t *testing.T, seed uint64, n network) (wrong []string) {
+// race is processes that update keys, beside sweepers.
+type race struct {
+	updaters cutover.Source
+	sweepers []cutover.Source // each sweeps until the updates end
+	permille int              // of the scripts that faults strike
+	seeds    [2]uint64        // of make test, and of make test-all
+}
+
+// turns is a Source that goes forward and back.
+type turns struct{}
+
+func (turns) Stage(context.Context) (cutover.Stage, error) {
+	if time.Now().UnixMilli()/2%2 == 0 {
+		return forward, nil
+	}
+	return reverse, nil
+}
+
+var races = map[string]race{
+	"updates move":              {updaters: flips{}, permille: 10, seeds: [2]uint64{5, 20}},
+	"a sweep, there and back":   {updaters: follow, sweepers: []cutover.Source{turns{}}, seeds: [2]uint64{1, 8}},
+	"sweeps against each other": {updaters: follow, sweepers: []cutover.Source{forward, reverse}, seeds: [2]uint64{1, 8}},
+	"sweeps and faults": {
+		updaters: follow, sweepers: []cutover.Source{forward, reverse, flips{}}, permille: 5, seeds: [2]uint64{1, 8},
+	},
+}
+
+// run returns the result of the audit: nothing is wrong while requests and replies are lost, and commands are executed
+// late. n is the network of all processes.
+func (c race) run(t *testing.T, seed uint64, n network) (wrong []string) {
 	n.lease = time.Second // a lost release ends with it
 	bubble(t, func(t *testing.T, r *rig) {
-		r.strike(seed, 1, 10, proxytest.ExecuteLater, proxytest.DropReply, proxytest.DropRequest)
-		keys := []rmw.Key{{Name: "a"}, {Name: "b"}, {Name: "c", Kind: rmw.KindHash}}
+		if c.permille > 0 {
+			r.strike(seed, 1, c.permille, proxytest.ExecuteLater, proxytest.DropReply, proxytest.DropRequest, proxytest.DelayReply)
+		}
+		keys := make([]rmw.Key, 6)
+		for i := range keys {
+			keys[i] = rmw.Key{Name: fmt.Sprint("k", i), Kind: rmw.Kind(i % 2)}
+		}
 		a := newAudit()
-		var wg sync.WaitGroup
-		for worker := range 6 {
-			p := r.open(flips{}, n)
-			wg.Go(func() {
-				for i := range 20 {
-					key := keys[(worker+i)%len(keys)]
-					a.update(t, p, key, fmt.Sprintf("%s%d-%d", key.Name, worker, i))
+		ctx, stop := context.WithCancel(t.Context())
+		var mu sync.Mutex
+		moved := 0
+		var updates, sweeps sync.WaitGroup
+		for _, stage := range c.sweepers {
+			p, cfg := r.open(stage, n), r.both(4)
+			sweeps.Go(func() {
+				for ctx.Err() == nil {
+					pass, _ := p.Sweep(ctx, cfg)
+					mu.Lock()
+					moved += pass.Moved
+					mu.Unlock()
+					sleep(time.Millisecond)
 				}
 			})
 		}
-		wg.Wait()
-		wrong, _ = a.wrong(t, r, keys)
+		for worker := range 5 {
+			p := r.open(c.updaters, n)
+			updates.Go(func() {
+				for i := range 40 {
+					key := keys[(worker+i)%len(keys)]
+					a.update(t, p, key, fmt.Sprintf("%s-%d-%d", key.Name, worker, i))
+				}
+			})
+		}
+		updates.Wait()
+		stop()
+		sweeps.Wait()
+		var kept int
+		wrong, kept = a.wrong(t, r, keys)
+		require.Greater(t, kept, 100, "too few updates were acknowledged")
+		require.True(t, moved > 20 || len(c.sweepers) == 0, "the sweeps have moved %d keys", moved)
 	})
 	return wrong
 }
 
 func TestLongNothingIsLostUnderFaults(t *testing.T) {
-	for seed := range uint64(20) {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			if seed >= 5 {
-				long.Only(t)
-			}
-			require.Empty(t, soak(t, seed, network{}))
-		})
+	for name, c := range races {
+		for seed := range c.seeds[1] {
+			t.Run(fmt.Sprintf("%s, seed %d", name, seed), func(t *testing.T) {
+				if seed >= c.seeds[0] {
+					long.Only(t)
+				}
+				require.Empty(t, c.run(t, seed, network{}))
+			})
+		}
 	}
 }
 
-// controls runs without one check of the script, or with a seal that loses the value. run must find
-// something wrong with one of the seeds.
-func controls(t *testing.T, seeds uint64, run func(t *testing.T, seed uint64, control func(script string) string) (wrong []string)) {
+// Negative controls: without one check of the script, or with a seal that loses the value, one of the seeds finds
+// something wrong.
+func TestLongControls(t *testing.T) {
 	long.Only(t)
 	for name, change := range map[string][2]string{
 		"a fill over any marker":     {"step == 'fill' and state == 'away' and ours", "step == 'fill' and state == 'away'"},
 		"a fill over anything":       {"step == 'fill' and state == 'away' and ours", "step == 'fill'"},
 		"a seal that keeps no value": {"value = {redis.call('GET', KEYS[1])}", "value = {''}"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for seed := range seeds {
-				if wrong := run(t, seed, func(script string) string {
-					require.Contains(t, script, change[0])
-					return strings.Replace(script, change[0], change[1], 1)
-				}); len(wrong) > 0 {
-					t.Logf("seed %d: %s", seed, wrong[0])
-					return
+		for _, of := range []string{"updates move", "sweeps and faults"} {
+			t.Run(name+", "+of, func(t *testing.T) {
+				for seed := range uint64(60) {
+					if wrong := races[of].run(t, seed, network{control: func(script string) string {
+						require.Contains(t, script, change[0])
+						return strings.Replace(script, change[0], change[1], 1)
+					}}); len(wrong) > 0 {
+						t.Logf("seed %d: %s", seed, wrong[0])
+						return
+					}
 				}
-			}
-			t.Fatal("nothing was lost")
-		})
+				t.Fatal("nothing was lost")
+			})
+		}
 	}
-}
-
-// Negative controls: each changes the script.
-func TestLongControls(t *testing.T) {
-	controls(t, 60, func(t *testing.T, seed uint64, control func(string) string) []string {
-		return soak(t, seed, network{control: control})
-	})
 }

@@ -26,13 +26,12 @@ func TestKeyIsCreatedWhileAnotherProcessFindsItAbsent(t *testing.T) {
 		_, err := slow.Update(t.Context(), room, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil })
 		require.NoError(t, err)
 		require.NoError(t, update(add("x"))(r.open(follow)))
-		sealed := false
-		r.proxies[0].Inject(proxytest.Fault{
-			Match: func(args []string) bool { return len(args) > 4 && args[4] == "seal" }, Action: proxytest.DelayReply,
-			Do: func() { sealed = true },
-		})
-		third := r.open(forward, network{dies: func(string) bool { return sealed }, control: func(script string) string { return script }})
-		require.Error(t, update(add("y"))(third))
+		heal := r.drop("fill")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = r.open(forward).Update(ctx, room, add("y"))
+		require.Error(t, err)
+		heal()
 		require.Equal(t, "list", r.where(room.Name)[0], "the seal")
 		sleep(time.Minute) // the late command, and the lease of the third process
 		v, err := r.open(follow).Read(t.Context(), room)

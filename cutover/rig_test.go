@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"io"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,8 +112,6 @@ type network struct {
 	waits func(touches int)
 	// lease of the locks; 0: the default.
 	lease time.Duration
-	// dies says whether the process has stopped: then nothing is sent any more.
-	dies func(command string) bool
 }
 
 //go:embed internal/marker/marker.lua
@@ -123,17 +120,11 @@ var markerScript string
 // flush is the time of a round trip.
 const flush = 50 * time.Microsecond
 
-var errDead = errors.New("the process has stopped")
-
-func (n network) pass(cmds ...redis.Cmder) error {
+func (n network) pass(cmds ...redis.Cmder) {
 	time.Sleep(flush)
 	for _, cmd := range cmds {
 		args := cmd.Args()
 		name, _ := args[0].(string)
-		if n.dies != nil && strings.HasPrefix(name, "eval") && n.dies(name) {
-			cmd.SetErr(errDead)
-			return errDead
-		}
 		if n.control != nil && name == "evalsha" && len(args) > 5 && args[2] == 1 {
 			if _, isStep := args[4].(string); isStep && isMove(args) {
 				args[0], args[1] = "eval", n.control(markerScript)
@@ -143,7 +134,6 @@ func (n network) pass(cmds ...redis.Cmder) error {
 			args[0] = contract.Mark(name)
 		}
 	}
-	return nil
 }
 
 // isMove says whether the EVALSHA is of the script of a move.
@@ -153,18 +143,14 @@ func (network) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (n network) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := n.pass(cmd); err != nil {
-			return err
-		}
+		n.pass(cmd)
 		return next(ctx, cmd)
 	}
 }
 
 func (n network) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if err := n.pass(cmds...); err != nil {
-			return err
-		}
+		n.pass(cmds...)
 		if wait, ok := cmds[len(cmds)-1].(*redisx.Command); ok && len(cmds) > 1 && wait.Args()[0] == "wait" {
 			wait.SetVal(int64(n.replicas))
 			if n.waits != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -96,6 +97,8 @@ func TestSweepMovesThereAndBack(t *testing.T) {
 			{forward, func(p *cutover.Pass) { p.There = 50 }},
 			{cutover.Stage{Phase: cutover.Copying, Percent: 100, Freeze: true},
 				func(p *cutover.Pass) { p.Kept = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
+			{cutover.Stage{Phase: cutover.Reverse, Freeze: true},
+				func(p *cutover.Pass) { p.Kept = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
 			{reverse, func(p *cutover.Pass) {
 				p.Moved, p.There = 50, 2
 				p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{}
@@ -173,4 +176,87 @@ func (r *rig) steps() map[string]int {
 		}
 	}
 	return count
+}
+
+// A sweep that moves nothing completes the moves that it finds half done.
+func TestSweepCompletesInEveryPhase(t *testing.T) {
+	for _, stage := range []cutover.Stage{
+		follow, {Phase: cutover.Complete}, {Phase: cutover.Copying}, {Phase: cutover.Reverse, Freeze: true},
+	} {
+		for _, way := range []cutover.Stage{forward, reverse} {
+			for _, last := range []string{"seal", "fill"} {
+				t.Run(fmt.Sprint(stage, way, last), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						r := newRig(t)
+						r.fill(4)
+						if way.Phase == cutover.Reverse {
+							_, err := r.open(forward).Sweep(t.Context(), r.sweep(4))
+							require.NoError(t, err)
+						}
+						r.stopAt(way, map[string]string{"seal": "fill", "fill": "mark"}[last])
+						p := r.open(stage)
+						pass, err := p.Sweep(t.Context(), r.sweep(4))
+						require.NoError(t, err)
+						require.NoError(t, p.Close())
+						want := 4
+						if way.Phase == cutover.Reverse && last == "fill" {
+							want = 0 // the old store serves; the seal in the new one is harmless
+						}
+						assert.Equal(t, cutover.Pass{Scanned: pass.Scanned, Completed: want, Kept: 4 - want}, pass)
+						home := [2]string{"string", "list"}
+						if way.Phase == cutover.Copying {
+							home = [2]string{"list", "string"}
+						}
+						assert.Equal(t, home, r.where("k1"))
+						r.requireFilled(4)
+					})
+				})
+			}
+		}
+	}
+}
+
+// The fills of a batch fail, and nothing is marked before its value has arrived.
+func TestSweepMarksNothingUnfilled(t *testing.T) {
+	for _, action := range []proxytest.Action{proxytest.RefuseWith, proxytest.DropRequest} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			r.fill(8)
+			marks := 0
+			r.proxies[0].Inject(proxytest.Fault{Times: -1, Action: proxytest.None, Match: func(args []string) bool {
+				if len(args) > 4 && args[4] == "mark" {
+					marks++
+				}
+				return false
+			}})
+			r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: action, Text: "ERR refused",
+				Match: func(args []string) bool { return len(args) > 4 && args[4] == "fill" }})
+			p := r.open(forward)
+			_, err := p.Sweep(t.Context(), r.sweep(8))
+			require.ErrorIs(t, err, rmw.ErrUnavailable)
+			require.NoError(t, p.Close())
+			assert.Zero(t, marks)
+			assert.Equal(t, 8, r.verify(8).Transit.Count)
+		})
+	}
+}
+
+// The marks of a batch fail. The keys have moved, and the next pass marks them.
+func TestSweepMarksLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.fill(8)
+		heal := r.proxies[0].Inject(proxytest.Fault{Times: -1, Action: proxytest.RefuseWith, Text: "ERR refused",
+			Match: func(args []string) bool { return len(args) > 4 && args[4] == "mark" }})
+		p := r.open(forward)
+		pass, err := p.Sweep(t.Context(), r.sweep(8))
+		require.NoError(t, err)
+		assert.Equal(t, 8, pass.Moved)
+		assert.Zero(t, pass.Failed.Count)
+		heal()
+		pass, err = p.Sweep(t.Context(), r.sweep(8))
+		require.NoError(t, err)
+		assert.Equal(t, 8, pass.Completed)
+		assert.Equal(t, 8, r.verify(8).Equal)
+	})
 }
