@@ -262,44 +262,40 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 }
 
 // Read implements [rmw.Reader]. It moves no key.
-func (s *Store) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
-	stage, err := s.begin(ctx, key)
-	if err != nil {
-		return rmw.Value{}, redisx.Fail("cutover", "read", key, 0, err)
-	}
-	defer s.gate.Leave()
-	c := s.newCall("read", key, stage)
-	err = c.run(ctx, func(store rmw.Store) (err error) {
-		if v, err = store.Read(ctx, key); err == nil && c.unsure(v) {
-			return errLook
-		}
-		return err
+func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	v, _, err := s.look(ctx, "read", key, func(_ protocol.Side, store rmw.Store) (v rmw.Value, left time.Duration, err error) {
+		v, err = store.Read(ctx, key)
+		return v, left, err
 	})
 	return v, err
 }
 
 // Peek implements [rmw.Peeker], if both Stores do. It moves no key.
-func (s *Store) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left time.Duration, err error) {
+func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
+	return s.look(ctx, "peek", key, func(side protocol.Side, store rmw.Store) (rmw.Value, time.Duration, error) {
+		if peeker, ok := rmw.As[rmw.Peeker](store); ok {
+			return peeker.Peek(ctx, key)
+		}
+		reason := fmt.Errorf("%w: the %v Store is no rmw.Peeker", rmw.ErrUnsupported, side)
+		return rmw.Value{}, 0, redisx.Fail("cutover", "peek", key, 0, reason)
+	})
+}
+
+// look calls read at the home of the key.
+func (s *Store) look(ctx context.Context, op string, key rmw.Key,
+	read func(protocol.Side, rmw.Store) (rmw.Value, time.Duration, error),
+) (v rmw.Value, left time.Duration, err error) {
 	stage, err := s.begin(ctx, key)
 	if err != nil {
-		return rmw.Value{}, 0, redisx.Fail("cutover", "peek", key, 0, err)
+		return rmw.Value{}, 0, redisx.Fail("cutover", op, key, 0, err)
 	}
 	defer s.gate.Leave()
-	c := s.newCall("peek", key, stage)
+	c := s.newCall(op, key, stage)
 	err = c.run(ctx, func(store rmw.Store) (err error) {
-		peeker, ok := rmw.As[rmw.Peeker](store)
-		if !ok {
-			return redisx.Fail("cutover", "peek", key, 0, fmt.Errorf("%w: the %v Store is no rmw.Peeker", rmw.ErrUnsupported, c.home.Side))
-		}
-		if v, left, err = peeker.Peek(ctx, key); err == nil && c.unsure(v) {
+		if v, left, err = read(c.home.Side, store); err == nil && !v.Exists() && c.home.Side == protocol.New && !c.home.Known {
 			return errLook
 		}
 		return err
 	})
 	return v, left, err
-}
-
-// unsure says that the value may be in the other store.
-func (c *call) unsure(v rmw.Value) bool {
-	return !v.Exists() && c.home.Side == protocol.New && !c.home.Known
 }
