@@ -51,7 +51,7 @@ type Evidence struct {
 func Ready(present, next Stage, e Evidence) []Gate {
 	gates := []Gate{legal(present, next)}
 	if next.Phase == Complete || next.Phase == Copying && !next.Freeze && !less(next, present) {
-		gates = append(gates, seen(present, e.Census), healthy(e.Census))
+		gates = append(gates, observed(present, e.Census)...)
 	}
 	if next.Phase == Complete && present.Phase != Complete {
 		gates = append(gates, swept(present, e)...)
@@ -76,42 +76,37 @@ func legal(present, next Stage) Gate {
 	return g
 }
 
-func seen(present Stage, census []Process) Gate {
-	g := Gate{Name: "processes", Need: fmt.Sprintf("all have seen epoch %d", present.Epoch), State: GateOpen}
-	var behind []string
+// observed returns the conditions of the processes: each has seen the present stage, and can read the next one.
+func observed(present Stage, census []Process) []Gate {
+	var behind, failing []string
 	for _, p := range census {
 		if p.Epoch < present.Epoch {
 			behind = append(behind, fmt.Sprintf("%s (epoch %d)", p.Name, p.Epoch))
 		}
-	}
-	g.Have = fmt.Sprintf("%d of %d", len(census)-len(behind), len(census))
-	switch {
-	case len(census) == 0:
-		g.State, g.Have = GateUnknown, "no heartbeats"
-		g.Do = "start a Heartbeat in each process, under the name of this cut-over"
-	case len(behind) > 0:
-		g.State = GateClosed
-		g.Do = "wait; a process that has stopped is gone after two minutes; behind: " + some(behind)
-	}
-	return g
-}
-
-func healthy(census []Process) Gate {
-	g := Gate{Name: "errors", Need: "every process reads the stage from every store", State: GateOpen}
-	var failing []string
-	for _, p := range census {
 		if p.Error != "" {
 			failing = append(failing, p.Name+": "+p.Error)
 		}
 	}
-	g.Have = fmt.Sprintf("%d of %d fail", len(failing), len(census))
-	switch {
-	case len(census) == 0:
-		g.State, g.Have, g.Do = GateUnknown, "no heartbeats", "as above"
-	case len(failing) > 0:
-		g.State, g.Do = GateClosed, "repair the network or the rights of: "+some(failing)
+	seen := Gate{
+		Name: "processes", Have: fmt.Sprintf("%d of %d", len(census)-len(behind), len(census)),
+		Need: fmt.Sprintf("all have seen epoch %d", present.Epoch), State: GateOpen,
 	}
-	return g
+	healthy := Gate{
+		Name: "errors", Have: fmt.Sprintf("%d of %d fail", len(failing), len(census)),
+		Need: "every process reads the stage from every store", State: GateOpen,
+	}
+	if len(census) == 0 {
+		seen.State, seen.Have = GateUnknown, "no heartbeats"
+		seen.Do = "start a Heartbeat in each process, under the name of this cut-over"
+		healthy.State, healthy.Have, healthy.Do = GateUnknown, "no heartbeats", "as above"
+	}
+	if len(behind) > 0 {
+		seen.State, seen.Do = GateClosed, "wait; a process that has stopped is gone after two minutes; behind: "+some(behind)
+	}
+	if len(failing) > 0 {
+		healthy.State, healthy.Do = GateClosed, "repair the network or the rights of: "+some(failing)
+	}
+	return []Gate{seen, healthy}
 }
 
 // some lists the first few.

@@ -97,37 +97,21 @@ func (s keyState) wrong() bool {
 }
 
 func (r *Report) add(name string, s keyState) {
-	switch s.is {
-	case atOld:
-		r.Open++
-	case equal:
-		r.Equal++
-	case changed:
-		r.ChangedSince++
-	case missing:
-		r.ChangedSince++
-		r.Missing.add(name)
-	case absent:
-		r.Gone++
-	case inTransit:
-		r.Transit.add(name)
-		r.OldestTransit = max(r.OldestTransit, s.age)
-	case large:
-		r.TooLarge.add(name)
-	case foreign:
-		r.OtherType.add(name)
-	case twoHomes:
-		r.TwoHomes.add(name)
-	case noMarker:
-		r.Unmarked.add(name)
-	case expiring:
-		r.Expiring.add(name)
-	case forgotten:
-		r.Forgotten.add(name)
-	case leftover:
-		r.Leftover.add(name)
-	case unanswered:
-		r.Failed.add(name)
+	counts := [...]*int{
+		atOld: &r.Open, equal: &r.Equal, changed: &r.ChangedSince, missing: &r.ChangedSince, absent: &r.Gone, leftover: nil,
+	}
+	if count := counts[s.is]; count != nil {
+		*count++
+	}
+	named := [...]*Keys{
+		inTransit: &r.Transit, large: &r.TooLarge, foreign: &r.OtherType, missing: &r.Missing, twoHomes: &r.TwoHomes,
+		noMarker: &r.Unmarked, expiring: &r.Expiring, forgotten: &r.Forgotten, leftover: &r.Leftover, unanswered: &r.Failed,
+	}
+	if keys := named[s.is]; keys != nil {
+		keys.add(name)
+	}
+	if s.is == unanswered {
 		r.Cause = redisx.Fail("cutover", "verify", rmw.Key{Name: name}, 0, s.err)
 	}
+	r.OldestTransit = max(r.OldestTransit, s.age)
 }
