@@ -4,9 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/unwatch/unwatch/cutover/internal/marker"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -38,21 +35,17 @@ func (s *Store) free(ctx context.Context, stage Stage, keys []rmw.Key, batch int
 
 // free moves keys into the markers that they have in the new store. A key without a marker is there.
 func (m *mover) free(ctx context.Context, items []*item) []time.Duration {
-	names := make([]string, len(items))
-	for i, it := range items {
-		names[i] = it.key
-	}
 	var marked, away []*item
-	for i, kind := range m.ask(ctx, protocol.New, names, nil, func(p redis.Pipeliner, i int) redis.Cmder { return p.Type(ctx, names[i]) }) {
-		switch {
-		case kind.Err() != nil: // unexpected
-		case kind.(*redis.StatusCmd).Val() == "list":
+	for i, kind := range m.types(ctx, protocol.New, keysOf(items)) {
+		switch kind {
+		case "": // unexpected
+		case "list":
 			marked = append(marked, items[i])
 		default:
 			items[i].found = there
 		}
 	}
-	for i, new := range m.steps(ctx, protocol.New, marked, func(it *item) marker.Step { return marker.LookAt(it.key, false) }) {
+	for i, new := range m.looks(ctx, protocol.New, keysOf(marked), false) {
 		switch it := marked[i]; {
 		case new.Err != nil:
 		case new.Look.Kind == protocol.Open: // a list that is no marker, or the marker is gone

@@ -211,9 +211,8 @@ func (m *mover) confirm(ctx context.Context, side protocol.Side, key string, n p
 	if m.replicas[side] == 0 {
 		return true, nil
 	}
-	got, err := m.wait(ctx, func(ctx context.Context) (marker.Look, error) {
-		reply := m.confirmAll(ctx, side, []marker.Marker{{Key: key, Nonce: n}})[0]
-		return reply.Look, reply.Err
+	got, err := m.wait(ctx, func(ctx context.Context) marker.Reply {
+		return m.confirmAll(ctx, side, []marker.Marker{{Key: key, Nonce: n}})[0]
 	})
 	return err == nil && got.Nonce == n, err
 }
@@ -235,23 +234,19 @@ func (m *mover) look(ctx context.Context, side protocol.Side, key string) (marke
 }
 
 func (m *mover) send(ctx context.Context, side protocol.Side, step marker.Step) (marker.Look, error) {
-	return m.wait(ctx, func(ctx context.Context) (marker.Look, error) { return m.clients[side].Send(ctx, step) })
+	return m.wait(ctx, func(ctx context.Context) marker.Reply {
+		look, err := m.clients[side].Send(ctx, step)
+		return marker.Reply{Look: look, Err: err}
+	})
 }
 
 // wait waits for the reply until ctx ends. The command stays in flight then.
-func (m *mover) wait(ctx context.Context, send func(context.Context) (marker.Look, error)) (marker.Look, error) {
-	type reply struct {
-		look marker.Look
-		err  error
-	}
-	r, err := await(ctx, m.gate, func(ctx context.Context) reply {
-		look, err := send(ctx)
-		return reply{look, err}
-	})
+func (m *mover) wait(ctx context.Context, send func(context.Context) marker.Reply) (marker.Look, error) {
+	reply, err := await(ctx, m.gate, send)
 	if err != nil {
 		return marker.Look{}, err
 	}
-	return r.look, r.err
+	return reply.Look, reply.Err
 }
 
 // await returns what work returns, or the end of ctx. Then work continues, and Close waits for it.

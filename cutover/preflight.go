@@ -1,6 +1,7 @@
 package cutover
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -115,26 +116,24 @@ func (s *Store) evictsNoMarker(ctx context.Context, side protocol.Side, masters 
 
 // policy returns the maxmemory-policy, "" if it cannot be read.
 func (s *Store) policy(ctx context.Context, process func(context.Context, redis.Cmder) error) string {
-	cmd, err := await(ctx, s.gate, func(ctx context.Context) *redis.MapStringStringCmd {
-		cmd := redis.NewMapStringStringCmd(ctx, "config", "get", "maxmemory-policy")
-		_ = process(ctx, cmd)
-		return cmd
-	})
-	if err != nil {
+	cmd := redis.NewMapStringStringCmd(ctx, "config", "get", "maxmemory-policy")
+	if s.query(ctx, process, cmd) != nil {
 		return ""
 	}
 	return cmd.Val()["maxmemory-policy"]
 }
 
+// query sends a command, and waits for its reply until ctx ends.
+func (s *Store) query(ctx context.Context, process func(context.Context, redis.Cmder) error, cmd redis.Cmder) error {
+	failed, err := await(ctx, s.gate, func(ctx context.Context) error { return process(ctx, cmd) })
+	return cmp.Or(err, failed)
+}
+
 func (s *Store) replicates(ctx context.Context, side protocol.Side) Gate {
 	field := replicasField[side]
 	g := Gate{Name: fmt.Sprintf("replicas, %v", side), Need: "as " + field, State: GateOpen}
-	cmd, err := await(ctx, s.gate, func(ctx context.Context) *redis.StringCmd {
-		cmd := redis.NewStringCmd(ctx, "info", "replication")
-		_ = s.mover.clients[side].Process(ctx, cmd)
-		return cmd
-	})
-	if err != nil || cmd.Err() != nil {
+	cmd := redis.NewStringCmd(ctx, "info", "replication")
+	if s.query(ctx, s.mover.clients[side].Process, cmd) != nil {
 		g.State, g.Have, g.Do = GateUnknown, "cannot be read", "set "+field+" to the number of replicas of each master; behind a proxy it must be 0: see docs/cutover.md, failovers"
 		return g
 	}

@@ -208,7 +208,10 @@ func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg Swe
 	if *known, err = await(ctx, s.gate, func(ctx context.Context) int { return all(ctx, client, masters) }); err != nil {
 		return redisx.Fail("cutover", op, rmw.Key{}, 0, redisx.Blame(ctx, err))
 	}
-	pace, lanes := pace{least: interval(cfg.Rate)}, 1
+	pace, lanes := pace{}, 1
+	if cfg.Rate > 0 {
+		pace.least = time.Second / time.Duration(cfg.Rate)
+	}
 	batch := make([]rmw.Key, 0, maxLanes*cfg.Batch)
 	flush := func() error {
 		if len(batch) == 0 {
@@ -301,13 +304,6 @@ type pace struct {
 
 // maxGap bounds the gap: a pass visits 10 keys per second at least.
 const maxGap = 100 * time.Millisecond
-
-func interval(rate int) time.Duration {
-	if rate == 0 {
-		return 0
-	}
-	return time.Second / time.Duration(rate)
-}
 
 // rest returns the time to wait after a batch of n keys that took this long.
 func (p *pace) rest(n int, took time.Duration, slow bool) time.Duration {

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/unwatch/unwatch/cutover/internal/marker"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -131,12 +129,11 @@ const (
 )
 
 func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, batch int, pass *Pass, pauses *pauses) error {
-	items := make([]*item, len(keys))
-	for i, key := range keys {
+	items := mapped(keys, func(key rmw.Key) *item {
 		goal := s.newCall("sweep", key, stage).goal
 		goal.complete = false // a sweep looks at the old store in every Phase
-		items[i] = &item{key: key.Name, goal: goal}
-	}
+		return &item{key: key.Name, goal: goal}
+	})
 	took, err := s.inPipelines(ctx, items, batch, s.mover.advance)
 	if err != nil {
 		return err
@@ -233,13 +230,8 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 // It first asks for the TYPE, which is a hint only: a string or a hash is open, and a list is a marker.
 func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Duration) {
 	var open, marked, away []*item
-	names := make([]string, len(items))
-	for i, it := range items {
-		names[i] = it.key
-	}
-	types := m.ask(ctx, protocol.Old, names, nil, func(p redis.Pipeliner, i int) redis.Cmder { return p.Type(ctx, names[i]) })
-	for i, it := range items {
-		switch kind := types[i].(*redis.StatusCmd).Val(); {
+	for i, kind := range m.types(ctx, protocol.Old, keysOf(items)) {
+		switch it := items[i]; {
 		case kind == "list":
 			marked = append(marked, it)
 		case kind == "none":
@@ -254,7 +246,7 @@ func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Durat
 		}
 	}
 	var back []*item
-	for i, old := range m.steps(ctx, protocol.Old, marked, func(it *item) marker.Step { return marker.LookAt(it.key, false) }) {
+	for i, old := range m.looks(ctx, protocol.Old, keysOf(marked), false) {
 		it := marked[i]
 		switch {
 		case old.Err != nil:
@@ -269,7 +261,7 @@ func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Durat
 			away = append(away, it)
 		}
 	}
-	for i, new := range m.steps(ctx, protocol.New, away, func(it *item) marker.Step { return marker.LookAt(it.key, false) }) {
+	for i, new := range m.looks(ctx, protocol.New, keysOf(away), false) {
 		switch it := away[i]; {
 		case new.Err != nil:
 		case new.Look.Kind == protocol.Open:
@@ -330,10 +322,7 @@ func (m *mover) confirmed(ctx context.Context, side protocol.Side, items []*item
 	if m.replicas[side] == 0 || len(items) == 0 {
 		return items
 	}
-	markers := make([]marker.Marker, len(items))
-	for i, it := range items {
-		markers[i] = marker.Marker{Key: it.key, Nonce: of(it)}
-	}
+	markers := mapped(items, func(it *item) marker.Marker { return marker.Marker{Key: it.key, Nonce: of(it)} })
 	for i, reply := range m.confirmAll(ctx, side, markers) {
 		if reply.Err == nil && reply.Look.Nonce == markers[i].Nonce {
 			ok = append(ok, items[i])
@@ -346,7 +335,7 @@ func (m *mover) confirmed(ctx context.Context, side protocol.Side, items []*item
 func (m *mover) each(ctx context.Context, side protocol.Side, items []*item, step func(*item) marker.Step,
 	plain func(*item, marker.Look) bool,
 ) (ok []*item) {
-	for i, reply := range m.steps(ctx, side, items, step) {
+	for i, reply := range m.clients[side].Do(ctx, mapped(items, step)) {
 		if reply.Err == nil && plain(items[i], reply.Look) {
 			ok = append(ok, items[i])
 		}
@@ -354,13 +343,13 @@ func (m *mover) each(ctx context.Context, side protocol.Side, items []*item, ste
 	return ok
 }
 
-func (m *mover) steps(ctx context.Context, side protocol.Side, items []*item, step func(*item) marker.Step) []marker.Reply {
-	if len(items) == 0 {
-		return nil
+func keysOf(items []*item) []string { return mapped(items, func(it *item) string { return it.key }) }
+
+// mapped returns the results of f.
+func mapped[T, R any](list []T, f func(T) R) []R {
+	results := make([]R, len(list))
+	for i, element := range list {
+		results[i] = f(element)
 	}
-	steps := make([]marker.Step, len(items))
-	for i, it := range items {
-		steps[i] = step(it)
-	}
-	return m.clients[side].Do(ctx, steps)
+	return results
 }

@@ -65,21 +65,23 @@ func (s *Store) verifyNew(ctx context.Context, stage Stage, cfg VerifyConfig, re
 }
 
 func namesOf(keys []rmw.Key) []string {
-	names := make([]string, len(keys))
-	for i, key := range keys {
-		names[i] = key.Name
-	}
-	return names
+	return mapped(keys, func(key rmw.Key) string { return key.Name })
 }
 
 // absentInOld returns the names that the old store does not have, or for which it does not answer.
 func (m *mover) absentInOld(ctx context.Context, names []string) (absent []string) {
-	for i, kind := range m.ask(ctx, protocol.Old, names, nil, func(p redis.Pipeliner, i int) redis.Cmder { return p.Type(ctx, names[i]) }) {
-		if kind.Err() != nil || kind.(*redis.StatusCmd).Val() == "none" {
+	for i, kind := range m.types(ctx, protocol.Old, names) {
+		if kind == "" || kind == "none" {
 			absent = append(absent, names[i])
 		}
 	}
 	return absent
+}
+
+// types asks a store for the TYPE of each key. It is "" if the store does not answer.
+func (m *mover) types(ctx context.Context, side protocol.Side, names []string) []string {
+	replies := m.ask(ctx, side, names, nil, func(p redis.Pipeliner, i int) redis.Cmder { return p.Type(ctx, names[i]) })
+	return mapped(replies, func(reply redis.Cmder) string { return reply.(*redis.StatusCmd).Val() })
 }
 
 // verifyBatches calls add with the state of each key.
@@ -309,11 +311,7 @@ func sameExpiry(want marker.Value, reply redis.Cmder, tolerance time.Duration) b
 }
 
 func (m *mover) looks(ctx context.Context, side protocol.Side, names []string, value bool) []marker.Reply {
-	steps := make([]marker.Step, len(names))
-	for i, name := range names {
-		steps[i] = marker.LookAt(name, value)
-	}
-	return m.clients[side].Do(ctx, steps)
+	return m.clients[side].Do(ctx, mapped(names, func(name string) marker.Step { return marker.LookAt(name, value) }))
 }
 
 // ask sends a command of each key that which selects (nil: each key) in one pipeline. The others have
