@@ -100,14 +100,16 @@ func readBoth(ctx context.Context, key rmw.Key, old, new rmw.Reader) []answer {
 	return []answer{read("old", old), <-other}
 }
 
-func decodeValue(v rmw.Value, err error) (a answer) {
-	switch {
-	case err != nil:
-		a.err = err
-	case !v.Exists():
-		a.err = errNone
-	default:
-		a.stage, a.err = decode([]byte(v.Text()))
+func decodeText(text []byte, err error) (a answer) {
+	if a.err = err; err == nil {
+		a.stage, a.err = decode(text)
 	}
 	return a
+}
+
+func decodeValue(v rmw.Value, err error) answer {
+	if err == nil && !v.Exists() {
+		err = errNone
+	}
+	return decodeText([]byte(v.Text()), err)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -144,12 +145,9 @@ func (n *Scanned) choose(cfg *SweepConfig, name string) (key rmw.Key, ok bool) {
 
 // all returns the number of masters that a pass must scan: that of the client, if it knows them.
 func all(ctx context.Context, store Commands, masters []Scanner) int {
-	var mu sync.Mutex
-	known := 0
+	var known atomic.Int64
 	count := func(context.Context, *redis.Client) error {
-		mu.Lock()
-		defer mu.Unlock()
-		known++
+		known.Add(1)
 		return nil
 	}
 	switch store := store.(type) {
@@ -162,7 +160,7 @@ func all(ctx context.Context, store Commands, masters []Scanner) int {
 	}:
 		_ = store.ForEachShard(ctx, count)
 	}
-	return max(known, len(masters), 1)
+	return max(int(known.Load()), len(masters), 1)
 }
 
 const (

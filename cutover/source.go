@@ -83,8 +83,7 @@ var errHalfComplete = fmt.Errorf("%w: the old store has the stage complete, and 
 // Increment the epoch with each change. A file that does not exist is an error, not Follow.
 func FromFile(path string) *Poller {
 	return newPoller(path, "", func(context.Context) []answer {
-		text, err := os.ReadFile(path)
-		return []answer{decodeText(text, err)}
+		return []answer{decodeText(os.ReadFile(path))}
 	})
 }
 
@@ -120,14 +119,6 @@ func get(ctx context.Context, client *http.Client, address string) ([]byte, erro
 		err = fmt.Errorf("the stage document: HTTP status %s", res.Status)
 	}
 	return text, err
-}
-
-func decodeText(text []byte, err error) (a answer) {
-	if err != nil {
-		return answer{err: err}
-	}
-	a.stage, a.err = decode(text)
-	return a
 }
 
 func newPoller(name, cutover string, read func(context.Context) []answer) *Poller {
