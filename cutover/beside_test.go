@@ -46,6 +46,8 @@ func TestShadowBesideTheNames(t *testing.T) {
 				assert.Equal(t, tc.gates, closed)
 				_, peeks := rmw.As[rmw.Peeker](cutover.Beside(candidate))
 				assert.True(t, peeks)
+				_, peeks = rmw.As[rmw.Peeker](cutover.Beside(&place{}))
+				assert.False(t, peeks)
 			})
 		})
 	}

@@ -31,8 +31,7 @@ func epochs(t *testing.T, store rmw.Store) (seen []uint64) {
 }
 
 func TestCensus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	bubble(t, func(t *testing.T, r *rig) {
 		store := func(side int) rmw.Store { return r.open(follow).sides[side].(rmw.Store) }
 		admin := [2]rmw.Store{store(0), store(1)}
 		var beats []*cutover.Heartbeat
@@ -79,6 +78,10 @@ func TestCensus(t *testing.T) {
 func TestCensusForgetsTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := &place{}
+		old.put("~cutover:{desk}:census", rmw.Hash(map[string]string{"garbage": "?"}))
+		processes, err := cutover.Census(t.Context(), "desk", old)
+		require.NoError(t, err)
+		assert.Equal(t, []cutover.Process{{Name: "garbage", Error: "the heartbeat cannot be decoded"}}, processes)
 		died := time.Now()
 		for name, at := range map[string]time.Duration{"now": 0, "ahead": time.Hour, "behind": -time.Hour} {
 			fields := old.values["~cutover:{desk}:census"]
@@ -88,7 +91,7 @@ func TestCensusForgetsTheDead(t *testing.T) {
 		h := beat(t, old, forward)
 		for range 5 {
 			time.Sleep(10 * time.Second)
-			assert.Len(t, epochs(t, old), 4)
+			assert.Len(t, epochs(t, old), 5)
 		}
 		time.Sleep(70 * time.Second)
 		assert.Len(t, epochs(t, old), 1)

@@ -88,14 +88,17 @@ func TestCommandsOnAMarker(t *testing.T) {
 
 // A marker that a command has damaged is reported as such, with the key.
 func TestDamagedMarker(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		require.NoError(t, update(add("v"))(r.open(follow)))
-		require.NoError(t, update(add("x"))(r.open(forward)))
-		sleep(time.Second) // the mark
-		require.NoError(t, r.admin(0).LSet(t.Context(), room.Name, 2, "nonsense").Err())
-		err := update(add("y"))(r.open(follow))
-		require.ErrorIs(t, err, rmw.ErrUnavailable)
-		assert.ErrorContains(t, err, room.Name)
-		assert.ErrorContains(t, err, "the marker of the key cannot be read")
-	})
+	for element, name := range map[int64]string{1: "state", 2: "nonce"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				require.NoError(t, update(add("x"))(r.open(forward)))
+				sleep(time.Second) // the mark
+				require.NoError(t, r.admin(0).LSet(t.Context(), room.Name, element, "nonsense").Err())
+				err := update(add("y"))(r.open(follow))
+				require.ErrorIs(t, err, rmw.ErrUnavailable)
+				assert.ErrorContains(t, err, room.Name)
+				assert.ErrorContains(t, err, "the marker of the key cannot be read")
+			})
+		})
+	}
 }

@@ -76,6 +76,8 @@ func TestPublishRefuses(t *testing.T) {
 	ctx := t.Context()
 	old, new := &place{}, &place{}
 	require.ErrorIs(t, cutover.Publish(ctx, "", old, new, follow), rmw.ErrInvalid)
+	_, err := cutover.Current(ctx, "", old, new)
+	require.ErrorIs(t, err, rmw.ErrInvalid)
 	require.ErrorIs(t, cutover.Publish(ctx, "desk", old, new, cutover.Stage{Percent: 101}), rmw.ErrInvalid)
 	require.NoError(t, publish(ctx, old, new, forward))
 	require.NoError(t, publish(ctx, old, new, reverse))
@@ -87,7 +89,7 @@ func TestPublishRefuses(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrContended)
 		assert.ErrorContains(t, err, "epoch 3 was published since epoch 1 was read")
 	}
-	err := cutover.Publish(ctx, "desk", old, new, cutover.Stage{Phase: cutover.Complete})
+	err = cutover.Publish(ctx, "desk", old, new, cutover.Stage{Phase: cutover.Complete})
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 	assert.ErrorContains(t, err, "needs the Epoch")
 

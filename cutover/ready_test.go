@@ -122,12 +122,16 @@ func TestReady(t *testing.T) {
 		"unverified":                {nil, unverified},
 		"verified before":           {report(func(r *cutover.Report) { r.Epoch = 6 }), unverified},
 		"another cut-over verified": {report(func(r *cutover.Report) { r.Cutover = "room" }), unverified},
-		"the last verify counts":    {slices.Concat(verified, report(func(r *cutover.Report) { r.TwoHomes = one })), not("wrong keys")},
+		"the last verify counts": {
+			slices.Concat(verified, report(func(r *cutover.Report) { r.TwoHomes = one })), not("wrong keys"),
+		},
 		"verified in part":          {report(func(r *cutover.Report) { r.LeftOut, r.Names = one, 24 }), not("verify: names left out")},
 		"a verify without a master": {report(func(r *cutover.Report) { r.Masters = 0 }), not("verify: masters missed")},
-		"a verify of the old store": {report(func(r *cutover.Report) { r.NewMasters, r.AllNewMasters = 0, 0 }), not("verify: new masters missed")},
-		"left over":                 {report(func(r *cutover.Report) { r.Leftover = one }), not("markers left over")},
-		"a key came back":           {report(func(r *cutover.Report) { r.Equal, r.Open = 14, 1 }), not("keys not moved")},
+		"verified at the old store": {
+			report(func(r *cutover.Report) { r.NewMasters, r.AllNewMasters = 0, 0 }), not("verify: new masters missed"),
+		},
+		"left over":       {report(func(r *cutover.Report) { r.Leftover = one }), not("markers left over")},
+		"a key came back": {report(func(r *cutover.Report) { r.Equal, r.Open = 14, 1 }), not("keys not moved")},
 	} {
 		rows["complete, "+name] = row{at(7, forward), complete, seen, clean, tc.reports, tc.want}
 	}

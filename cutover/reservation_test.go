@@ -18,7 +18,7 @@ func TestKeyIsCreatedWhileAnotherProcessFindsItAbsent(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		for _, proxy := range r.proxies {
 			proxy.Inject(proxytest.Fault{
-				Match:  func(args []string) bool { return len(args) > 4 && args[4] == "unreserve" },
+				Match:  isStep("unreserve"),
 				Action: proxytest.ExecuteLater, Delay: 10 * time.Second, Times: -1,
 			})
 		}

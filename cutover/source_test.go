@@ -83,7 +83,8 @@ func TestStageOfEachPoll(t *testing.T) {
 		"the stage stays": {
 			{five, five, is5, "", nil}, {down, down, is5, "down", nil}, {"oops", " ", is5, "no stage document", nil},
 			{doc(9, `"stage":"shadow"`), doc(9, `"stage":"copying","percent":101`), is5, "Percent is 101", nil},
-			{doc(9, `"stage":"copying","precent":9`), doc(0, `"stage":"follow"`), is5, "precent", nil}, {"", "", is5, "no stage document", nil},
+			{doc(9, `"stage":"copying","precent":9`), doc(0, `"stage":"follow"`), is5, "precent", nil},
+			{"", "", is5, "no stage document", nil},
 		},
 		"a newer version": {
 			{five, five, is5, "", nil}, {five, newer, is5, "version 2", rmw.ErrInvalid}, {down, newer, is5, "down", rmw.ErrInvalid},

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,8 +19,7 @@ import (
 
 func TestSweepRate(t *testing.T) {
 	took := func(change func(*rig, *cutover.SweepConfig)) (took time.Duration) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t)
+		bubble(t, func(t *testing.T, r *rig) {
 			r.fill(100)
 			cfg := r.sweep(10)
 			change(r, &cfg)
@@ -52,15 +50,13 @@ func TestSweepRate(t *testing.T) {
 	assert.Less(t, fast, 2*full)
 	slow := took(func(r *rig, cfg *cutover.SweepConfig) {
 		cfg.MaxLatency = 5 * time.Millisecond
-		r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: proxytest.Delay, Delay: 10 * time.Millisecond,
-			Match: func(args []string) bool { return len(args) > 4 && args[4] == "look" }})
+		r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: proxytest.Delay, Delay: 10 * time.Millisecond, Match: isStep("look")})
 	})
 	assert.Greater(t, slow-10*10*time.Millisecond, always/2, "besides the 10 looks themselves")
 }
 
 func TestSweepEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	bubble(t, func(t *testing.T, r *rig) {
 		r.fill(20)
 		cfg := r.sweep(5)
 		cfg.Rate = 1
@@ -81,11 +77,11 @@ func TestSweepEnds(t *testing.T) {
 		r.requireFilled(20)
 	})
 	t.Run("while a store hangs", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t)
+		bubble(t, func(t *testing.T, r *rig) {
 			r.fill(20)
-			heal := r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: proxytest.HangReply, Delay: 2 * time.Second,
-				Match: func(args []string) bool { return len(args) > 4 && args[4] == "fill" }})
+			heal := r.proxies[1].Inject(proxytest.Fault{
+				Times: -1, Action: proxytest.HangReply, Delay: 2 * time.Second, Match: isStep("fill"),
+			})
 			p := r.open(forward)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
@@ -99,8 +95,7 @@ func TestSweepEnds(t *testing.T) {
 		})
 	})
 	t.Run("a store is down", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t)
+		bubble(t, func(t *testing.T, r *rig) {
 			r.fill(20)
 			r.proxies[1].Down(0)
 			r.proxies[1].Down(1)
@@ -121,8 +116,7 @@ func TestSweepEnds(t *testing.T) {
 }
 
 func TestSweepRefusesConfig(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	bubble(t, func(t *testing.T, r *rig) {
 		p := r.open(forward)
 		good := r.sweep(0)
 		cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"192.0.2.1:1"}})
@@ -224,8 +218,7 @@ func TestSweepMemory(t *testing.T) {
 // A pass without a limit has several batches in flight, and is faster for it. A pass within a limit has one.
 func TestSweepLanes(t *testing.T) {
 	run := func(rate int) (most int64, took time.Duration) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t)
+		bubble(t, func(t *testing.T, r *rig) {
 			r.fill(400)
 			var now, top atomic.Int64
 			p := r.open(forward)

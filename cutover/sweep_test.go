@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -70,8 +69,7 @@ func (r *rig) requireFilled(n int) {
 }
 
 func TestSweepMovesThereAndBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	bubble(t, func(t *testing.T, r *rig) {
 		r.fill(50)
 		old, new := r.admin(0), r.admin(1)
 		ctx := t.Context()
@@ -135,8 +133,7 @@ func TestSweepMovesThereAndBack(t *testing.T) {
 // A sweep costs 4 scripts a key in either direction, and a TYPE. A second pass costs 2 looks a key
 // forward, and none backward.
 func TestSweepCommands(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	bubble(t, func(t *testing.T, r *rig) {
 		const n = 40
 		r.fill(n)
 		for _, stage := range []cutover.Stage{forward, reverse} { // loads the scripts
@@ -186,8 +183,7 @@ func TestSweepCompletesInEveryPhase(t *testing.T) {
 		for _, way := range []cutover.Stage{forward, reverse} {
 			for _, last := range []string{"seal", "fill"} {
 				t.Run(fmt.Sprint(stage, way, last), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						r := newRig(t)
+					bubble(t, func(t *testing.T, r *rig) {
 						r.fill(4)
 						if way.Phase == cutover.Reverse {
 							_, err := r.open(forward).Sweep(t.Context(), r.sweep(4))
@@ -219,8 +215,7 @@ func TestSweepCompletesInEveryPhase(t *testing.T) {
 // The fills of a batch fail, and nothing is marked before its value has arrived.
 func TestSweepMarksNothingUnfilled(t *testing.T) {
 	for _, action := range []proxytest.Action{proxytest.RefuseWith, proxytest.DropRequest} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t)
+		bubble(t, func(t *testing.T, r *rig) {
 			r.fill(8)
 			marks := 0
 			r.proxies[0].Inject(proxytest.Fault{Times: -1, Action: proxytest.None, Match: func(args []string) bool {
@@ -229,8 +224,7 @@ func TestSweepMarksNothingUnfilled(t *testing.T) {
 				}
 				return false
 			}})
-			r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: action, Text: "ERR refused",
-				Match: func(args []string) bool { return len(args) > 4 && args[4] == "fill" }})
+			r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: action, Text: "ERR refused", Match: isStep("fill")})
 			p := r.open(forward)
 			_, err := p.Sweep(t.Context(), r.sweep(8))
 			require.ErrorIs(t, err, rmw.ErrUnavailable)
@@ -243,11 +237,9 @@ func TestSweepMarksNothingUnfilled(t *testing.T) {
 
 // The marks of a batch fail. The keys have moved, and the next pass marks them.
 func TestSweepMarksLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	bubble(t, func(t *testing.T, r *rig) {
 		r.fill(8)
-		heal := r.proxies[0].Inject(proxytest.Fault{Times: -1, Action: proxytest.RefuseWith, Text: "ERR refused",
-			Match: func(args []string) bool { return len(args) > 4 && args[4] == "mark" }})
+		heal := r.proxies[0].Inject(proxytest.Fault{Times: -1, Action: proxytest.RefuseWith, Text: "ERR refused", Match: isStep("mark")})
 		p := r.open(forward)
 		pass, err := p.Sweep(t.Context(), r.sweep(8))
 		require.NoError(t, err)

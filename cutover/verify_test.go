@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -38,7 +37,12 @@ func (r *rig) verify(n int) cutover.Report {
 
 // drop lets no step of this name, and none after it, be executed, until heal.
 func (r *rig) drop(step string) (heal func()) {
-	return r.dropFrom(func(args []string) bool { return len(args) > 4 && args[4] == step })
+	return r.dropFrom(isStep(step))
+}
+
+// isStep matches the scripts of this step.
+func isStep(name string) func(args []string) bool {
+	return func(args []string) bool { return len(args) > 4 && args[4] == name }
 }
 
 // dropFrom lets no command be executed from the first one on that matches, until heal.
@@ -149,8 +153,7 @@ func TestVerifyFindsPlants(t *testing.T) {
 		}, equal(func(r *cutover.Report) *cutover.Keys { return &r.Failed })},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t)
+			bubble(t, func(t *testing.T, r *rig) {
 				r.fill(20)
 				if p.stage.Phase == cutover.Reverse {
 					_, err := r.open(forward).Sweep(t.Context(), r.sweep(16))
@@ -195,8 +198,7 @@ func TestVerifyTransit(t *testing.T) {
 		transit int
 	}{{forward, "seal", 0}, {forward, "fill", 8}, {forward, "mark", 8}, {reverse, "fill", 8}, {reverse, "mark", 0}} {
 		t.Run(fmt.Sprint(tc.way.Phase, " before ", tc.stop), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t)
+			bubble(t, func(t *testing.T, r *rig) {
 				r.fill(8)
 				if tc.way.Phase == cutover.Reverse {
 					_, err := r.open(forward).Sweep(t.Context(), r.sweep(16))
@@ -218,8 +220,7 @@ func TestVerifyTransit(t *testing.T) {
 
 // Verify beside updates and sweeps in both directions finds nothing wrong, and writes nothing.
 func TestVerifyBesideMoves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	bubble(t, func(t *testing.T, r *rig) {
 		r.fill(12)
 		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -251,8 +252,7 @@ func TestVerifyBesideMoves(t *testing.T) {
 }
 
 func TestVerifyWritesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	bubble(t, func(t *testing.T, r *rig) {
 		r.fill(20)
 		_, err := r.open(cutover.Stage{Phase: cutover.Copying, Percent: 50}).Sweep(t.Context(), r.sweep(16))
 		require.NoError(t, err)
