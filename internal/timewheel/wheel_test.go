@@ -3,14 +3,12 @@ package timewheel_test
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/timewheel"
 )
@@ -52,75 +50,6 @@ func advance[T any](w *timewheel.Wheel[T], now time.Duration) (fired []T) {
 	return fired
 }
 
-func TestATimerFiresAtTheTickThatItsTimeIsRoundedUpTo(t *testing.T) {
-	for _, c := range []struct{ when, at time.Duration }{
-		{1, tick},
-		{tick - 1, tick},
-		{tick, tick},
-		{tick + 1, 2 * tick},
-		{64 * tick, 64 * tick},
-		{64*tick + 1, 65 * tick},
-		{1<<36*tick - 1, 1 << 36 * tick},
-		{1 << 36 * tick, 1 << 36 * tick},
-	} {
-		w := timewheel.New[int](tick)
-		timer := timewheel.Timer[int]{Value: 1}
-		w.Schedule(&timer, c.when)
-		assert.Empty(t, advance(w, c.at-1), "%v", c.when)
-		assert.True(t, timer.Scheduled())
-		assert.Equal(t, []int{1}, advance(w, c.at), "%v", c.when)
-		assert.False(t, timer.Scheduled())
-	}
-}
-
-func TestThePastFiresInTheNextAdvance(t *testing.T) {
-	w := timewheel.New[int](tick)
-	require.Empty(t, advance(w, 15*time.Millisecond))
-	for i, when := range []time.Duration{15 * time.Millisecond, 12 * time.Millisecond, 0, math.MinInt64} {
-		timer := timewheel.Timer[int]{Value: i}
-		w.Schedule(&timer, when)
-		at, ok := w.Next()
-		assert.True(t, ok)
-		assert.Equal(t, 15*time.Millisecond, at)
-		assert.Equal(t, []int{i}, advance(w, 0), "a clock that goes backwards is ignored")
-	}
-	timer := timewheel.Timer[int]{}
-	w.Schedule(&timer, 16*time.Millisecond)
-	assert.Empty(t, advance(w, 19*time.Millisecond))
-	assert.Len(t, advance(w, 20*time.Millisecond), 1)
-}
-
-func TestWhatATimerSchedulesFiresInALaterAdvance(t *testing.T) {
-	w := timewheel.New[int](tick)
-	var timer timewheel.Timer[int]
-	w.Schedule(&timer, tick)
-	n := 0
-	again := func(timer *timewheel.Timer[int]) {
-		n++
-		w.Schedule(timer, time.Duration(n+1)*tick)
-	}
-	w.Advance(time.Hour, again)
-	assert.Equal(t, 1, n)
-	w.Advance(time.Hour, again)
-	assert.Equal(t, 2, n)
-}
-
-func TestATimerCancelsAnotherThatIsDue(t *testing.T) {
-	w := timewheel.New[int](tick)
-	var timers [3]timewheel.Timer[int]
-	for i := range timers {
-		timers[i].Value = i
-		w.Schedule(&timers[i], tick)
-	}
-	var fired []int
-	w.Advance(tick, func(timer *timewheel.Timer[int]) {
-		fired = append(fired, timer.Value)
-		assert.Equal(t, timer.Value == 0, w.Cancel(&timers[1]))
-	})
-	assert.Equal(t, []int{0, 2}, fired)
-	assert.Zero(t, w.Len())
-}
-
 func TestAPanicLosesNoTimer(t *testing.T) {
 	w := timewheel.New[int](tick)
 	var timers [3]timewheel.Timer[int]
@@ -136,38 +65,6 @@ func TestAPanicLosesNoTimer(t *testing.T) {
 	assert.Equal(t, time.Second, at)
 	assert.Equal(t, 2, w.Len())
 	assert.Equal(t, []int{1, 2}, advance(w, 0))
-}
-
-// If the cost of an empty stretch were proportional to its ticks, this test would not end.
-func TestLongSleepCostsNothing(t *testing.T) {
-	w := timewheel.New[int](1)
-	var timers [64]timewheel.Timer[int]
-	var want []int
-	for i := range 63 {
-		timers[i].Value = i
-		want = append(want, i)
-	}
-	for i := 62; i >= 0; i-- {
-		w.Schedule(&timers[i], 1<<i)
-	}
-	assert.Equal(t, want, advance(w, math.MaxInt64))
-	_, ok := w.Next()
-	assert.False(t, ok)
-}
-
-func TestTheEndOfTimeNeverComes(t *testing.T) {
-	w := timewheel.New[int](tick)
-	var timer timewheel.Timer[int]
-	w.Schedule(&timer, math.MaxInt64)
-	wakeups := 0
-	for at, ok := w.Next(); ok; at, ok = w.Next() {
-		require.Empty(t, advance(w, at))
-		wakeups++
-		require.LessOrEqual(t, wakeups, 7)
-	}
-	assert.Empty(t, advance(w, math.MaxInt64-1))
-	assert.True(t, w.Cancel(&timer))
-	assert.False(t, w.Cancel(&timer))
 }
 
 func TestATickMustBePositive(t *testing.T) {
