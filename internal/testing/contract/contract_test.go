@@ -3,8 +3,6 @@ package contract
 import (
 	"context"
 	"errors"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -76,84 +74,6 @@ func TestNaiveStoreFailsTheSuite(t *testing.T) {
 		require.True(t, known, "there is no clause %q", name)
 		assert.Equal(t, want, got, "%s fails", name)
 	}
-}
-
-func TestDirectReadsWhatItWrote(t *testing.T) {
-	for _, profile := range []*proxycompat.Profile{proxycompat.Redis(), proxycompat.Codis32(), proxycompat.Twemproxy05()} {
-		t.Run(profile.Name(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := bench()
-				b.Proxy.Profile = profile
-				direct := b.Target(t).Direct
-				ctx := t.Context()
-				for _, v := range []rmw.Value{
-					rmw.String("x"), rmw.String(""), rmw.Hash(map[string]string{"f": "1", "": "\x00"}), {},
-				} {
-					for _, ttl := range []time.Duration{time.Minute, rmw.NoTTL} {
-						require.NoError(t, direct.Set(ctx, "k", v, ttl))
-						got, left, err := direct.Get(ctx, "k")
-						require.NoError(t, err)
-						assert.True(t, got.Equal(v), "%v, want %v", got, v)
-						if v.Exists() {
-							assert.Equal(t, ttl, left)
-						} else {
-							assert.Equal(t, rmw.NoTTL, left)
-						}
-					}
-				}
-			})
-		})
-	}
-}
-
-// argsOf32 matches the arguments that Redis 3.2 accepts for each command of Direct.
-var argsOf32 = map[string]func(n int) bool{
-	"del":     func(n int) bool { return n >= 1 },
-	"set":     func(n int) bool { return n == 2 },
-	"hset":    func(n int) bool { return n == 3 },
-	"hmset":   func(n int) bool { return n >= 3 && n%2 == 1 },
-	"append":  func(n int) bool { return n == 2 },
-	"pexpire": func(n int) bool { return n == 2 },
-	"type":    func(n int) bool { return n == 1 },
-	"pttl":    func(n int) bool { return n == 1 },
-	"get":     func(n int) bool { return n == 1 },
-	"hgetall": func(n int) bool { return n == 1 },
-}
-
-func TestDirectSendsWhatRedis32Accepts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		sent := map[string]bool{}
-		b := bench()
-		b.Trouble = func(_ context.Context, p *proxytest.Proxy) {
-			p.Inject(proxytest.Fault{Match: func(args []string) bool {
-				if args[0] != Mark(args[0]) {
-					return false // connection set-up
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				name := strings.ToLower(args[0])
-				sent[name] = true
-				accepts, known := argsOf32[name]
-				assert.True(t, known && accepts(len(args)-1), "%s with %d arguments", name, len(args)-1)
-				return false
-			}})
-		}
-		direct := b.Target(t).Direct
-		synctest.Wait()
-		ctx := t.Context()
-		for kind, v := range map[rmw.Kind]rmw.Value{
-			rmw.KindString: rmw.String("x"), rmw.KindHash: rmw.Hash(map[string]string{"a": "1", "b": "2"}),
-		} {
-			require.NoError(t, direct.Set(ctx, "k", v, time.Minute))
-			require.NoError(t, direct.Append(ctx, rmw.Key{Name: "k", Kind: kind}, "id"))
-			_, _, err := direct.Get(ctx, "k")
-			require.NoError(t, err)
-		}
-		for name := range argsOf32 {
-			assert.True(t, sent[name], "%s was not sent", name)
-		}
-	})
 }
 
 func TestStopWaitsForADoThatRuns(t *testing.T) {

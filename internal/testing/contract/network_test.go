@@ -89,42 +89,6 @@ func works(t *testing.T, e *echo, conn net.Conn, line string) {
 	e.got(t, line)
 }
 
-func TestNetworkBreaks(t *testing.T) {
-	e, n := newEcho(t), &contract.Network{}
-	conn := e.dial(t, n)
-	works(t, e, conn, "a")
-	n.Break()
-	_, err := say(conn, "b")
-	require.Error(t, err)
-	works(t, e, e.dial(t, n), "c")
-}
-
-func TestNetworkCut(t *testing.T) {
-	e, n := newEcho(t), &contract.Network{}
-	conn := e.dial(t, n)
-	restore := n.Cut()
-	_, err := say(conn, "a")
-	require.Error(t, err)
-	_, err = n.Dialer(new(net.Dialer).DialContext)(t.Context(), "tcp", e.addr)
-	require.Error(t, err)
-	restore()
-	works(t, e, e.dial(t, n), "b")
-}
-
-func TestNetworkLosesRepliesOfExecutedRequests(t *testing.T) {
-	e, n := newEcho(t), &contract.Network{}
-	conn := e.dial(t, n)
-	works(t, e, conn, "a")
-	restore := n.LoseReplies()
-	_, err := say(conn, "b")
-	require.Error(t, err)
-	e.got(t, "b")
-	restore()
-	_, err = say(conn, "c")
-	require.Error(t, err, "the connection broke")
-	works(t, e, e.dial(t, n), "d")
-}
-
 func TestNetworkDelaysRequests(t *testing.T) {
 	for name, gaveUp := range map[string]bool{"the client waits": false, "the client gave up": true} {
 		t.Run(name, func(t *testing.T) {

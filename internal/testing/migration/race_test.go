@@ -1,5 +1,0 @@
-//go:build race
-
-package migration
-
-const raceEnabled = true

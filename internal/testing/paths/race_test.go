@@ -1,5 +1,0 @@
-//go:build race
-
-package paths_test
-
-const raceEnabled = true
