@@ -20,6 +20,7 @@ import (
 	"github.com/unwatch/unwatch/domains/desk"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/meter"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -31,9 +32,7 @@ var update = flag.Bool("update", false, "write costs.tsv anew")
 
 // The documented round trips and bytes are those counted at the socket.
 func TestCosts(t *testing.T) {
-	if underRace {
-		t.Skip("what crosses the wire does not depend on the detector")
-	}
+	long.Repeats(t)
 	var b strings.Builder
 	b.WriteString("what\tsize\tlayout\tpath\ttrips\tsent\treceived\n")
 	for _, layout := range []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion} {

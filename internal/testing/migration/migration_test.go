@@ -24,12 +24,6 @@ const controlStep = 7
 // is compiled while the other is tested.
 func TestLongMigration(t *testing.T) {
 	long.Only(t)
-	switch {
-	case testing.Short():
-		t.Skip("it builds and tests the service ten times")
-	case raceEnabled:
-		t.Skip("it has other processes do all the work, which the race detector does not see: it would be the same test twice")
-	}
 	m := newMigration(t)
 	odd, even := newClone(t), newClone(t)
 	before := odd.service(t)

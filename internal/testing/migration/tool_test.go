@@ -12,9 +12,6 @@ import (
 // users get them automatically.
 func TestLongToolWritesPartOfStep2(t *testing.T) {
 	long.Only(t)
-	if testing.Short() {
-		t.Skip("it compiles the tool, and the service to look at it")
-	}
 	const fix = "go run github.com/unwatch/unwatch/cmd/migrate-check -exit-zero -fix ./" + serviceDir + "/..."
 	require.Contains(t, readDocument(t), "`migrate-check -fix ./"+serviceDir+"/...`")
 	steps, _ := parse(readDocument(t))

@@ -179,9 +179,6 @@ func TestHostileExpiries(t *testing.T) {
 // A value of 64 MiB works, and so does one that differs by a byte.
 func TestLongHostileSizes(t *testing.T) {
 	long.Only(t)
-	if testing.Short() || raceEnabled {
-		t.Skip("several copies of 64 MiB")
-	}
 	large := strings.Repeat("0123456789abcdef", 4<<20)
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		s := target.Open()
