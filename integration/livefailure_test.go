@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"net"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -40,18 +39,11 @@ func connectedReplicas(t *testing.T, rdb *redis.Client) int {
 func TestLongLiveSentinel(t *testing.T) {
 	t.Parallel()
 	long.Only(t)
-	primary := servers.Redis(t)
-	replica := replicaOf(t, primary)
-	sentinel := servers.Sentinel(t, "main", primary)
-	watch := redis.NewSentinelClient(&redis.Options{Addr: sentinel.Addr})
-	defer watch.Close()
-	require.Eventually(t, func() bool {
-		replicas, err := watch.Replicas(t.Context(), "main").Result()
-		return err == nil && len(replicas) == 1
-	}, 30*time.Second, 50*time.Millisecond)
-	addr := live.Address{Primary: "main", Sentinels: []string{"127.0.0.1:1", sentinel.Addr}}
+	all := servers.NewSentinels(t, 1, 1)
+	primary, replica := all.Servers()[0], all.Servers()[1]
+	addr := live.Address{Primary: all.Name(), Sentinels: append([]string{"127.0.0.1:1"}, all.Addrs()...)}
 
-	_, err := tryLook(t.Context(), live.Address{Host: sentinel.Addr}, live.Config{}, nil)
+	_, err := tryLook(t.Context(), live.Address{Host: all.Addrs()[0]}, live.Config{}, nil)
 	require.ErrorContains(t, err, "sentinel://HOST:PORT/NAME")
 
 	r := looked(t, addr, live.Config{For: 3 * time.Second}, nil)
@@ -60,10 +52,8 @@ func TestLongLiveSentinel(t *testing.T) {
 
 	r = looked(t, addr, live.Config{Timeout: time.Second}, func() {
 		primary.Stop()
-		require.Eventually(t, func() bool {
-			now, err := watch.GetMasterAddrByName(t.Context(), "main").Result()
-			return err == nil && net.JoinHostPort(now[0], now[1]) == replica.Addr
-		}, 30*time.Second, 50*time.Millisecond)
+		_, err := all.AwaitPrimary(t.Context(), primary)
+		require.NoError(t, err)
 	})
 	assert.Equal(t, live.Incomplete, r.Verdict)
 	assert.Contains(t, strings.Join(r.Incomplete, "\n"), "the sentinels name "+replica.Addr)

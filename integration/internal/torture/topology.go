@@ -149,7 +149,7 @@ func startNutcracker(connections int) func(ctx context.Context, s *Site, dir str
 
 func startSentinel(options ...string) func(ctx context.Context, s *Site, dir string) error {
 	return func(ctx context.Context, s *Site, dir string) (err error) {
-		s.sentinels, err = servers.StartSentinelsBetween(ctx, dir, 2, 3, s.relays.between, append(onDisk(), options...)...)
+		s.sentinels, err = servers.StartSentinels(ctx, dir, 2, 3, s.relays.between, append(onDisk(), options...)...)
 		if err != nil {
 			return err
 		}

@@ -6,14 +6,13 @@
 //	redis := servers.Redis(t)
 //	proxy := servers.Nutcracker(t, []string{redis.Addr}, 1)
 //	nodes := servers.Cluster(t, 3)
-//	failover := servers.NewSentinels(t, 2, 3)
+//	failover := servers.NewSentinels(t, 1, 1)
 //	shards := servers.NewClusterNodes(t, 3, 1)
 //	members := servers.ZooKeeper(t, 3)
 //
 // If the servers are required (CI=true, or [RequireEnv] set to 1) a missing program fails the test instead:
-// a suite that skips in CI proves nothing. [Chromium] finds a browser likewise. A main program calls
-// [StartRedis], [StartNutcracker], [StartSentinels], [StartCluster], [StartClusterNodes], [StartEtcd],
-// [StartZooKeeper], [StartPostgres], [StartPostgresReplica] and [StartMariaDB].
+// a suite that skips in CI proves nothing. [Chromium] finds a browser likewise. A main program
+// calls [StartRedis] and its like.
 //
 // Every server keeps its files in a given folder and persists nothing unless an option enables it. Between
 // [Server.Kill] and [Server.Restart] it is down, between [Server.Pause] and [Server.Resume] it hangs. It

@@ -3,7 +3,6 @@ package servers
 import (
 	"fmt"
 	"net"
-	"strings"
 	"testing"
 )
 
@@ -25,18 +24,6 @@ func TestForeignNutcrackerIsNotReady(t *testing.T) {
 				t.Errorf("ready = %v, want %v", got, test.want)
 			}
 		})
-	}
-}
-
-func TestNutcrackerConfig(t *testing.T) {
-	got := nutcrackerConfig("pool", "127.0.0.1:1", []string{"127.0.0.1:2", "127.0.0.1:3"}, 4)
-	for _, want := range []string{
-		"pool:\n", "listen: 127.0.0.1:1\n", "redis: true\n", "hash: fnv1a_64\n", "distribution: ketama\n",
-		"auto_eject_hosts: false\n", "server_connections: 4\n", "- 127.0.0.1:2:1\n", "- 127.0.0.1:3:1\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
-		}
 	}
 }
 

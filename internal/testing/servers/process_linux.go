@@ -25,15 +25,22 @@ func dieWithUs(cmd *exec.Cmd) {
 
 // signalChildren sends a signal to the child processes of a process, also to those in groups of their own.
 func signalChildren(pid int, sig syscall.Signal) {
+	for _, child := range childrenOf(pid) {
+		_ = syscall.Kill(child, sig) // it may have ended
+	}
+}
+
+func childrenOf(pid int) (children []int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid
 	for _, list := range lists {
 		text, _ := os.ReadFile(list) // a process that has ended has none
 		for child := range strings.FieldsSeq(string(text)) {
 			if id, err := strconv.Atoi(child); err == nil {
-				_ = syscall.Kill(id, sig) // it may have ended
+				children = append(children, id)
 			}
 		}
 	}
+	return children
 }
 
 // leaveRoot makes cmd run as the user nobody if this process is root's, because PostgreSQL refuses to run as root.

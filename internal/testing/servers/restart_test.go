@@ -35,20 +35,6 @@ func TestRestartKeepsWhatWasPersisted(t *testing.T) {
 	}
 }
 
-// The proxy and the sentinel restart on their ports, too, and the proxy reconnects to a restarted backend.
-func TestEveryKindRestarts(t *testing.T) {
-	backend := Redis(t)
-	proxy := Nutcracker(t, []string{backend.Addr}, 1)
-	sentinel := Sentinel(t, "main", backend)
-	for _, s := range []*Server{backend, proxy, sentinel} {
-		again(t, s)
-	}
-	until(t, "the proxy forwards", func() bool { return ask(t, proxy.Addr, "SET", "k", "v") == "+OK" })
-	if got := ask(t, sentinel.Addr, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main"); got != "*2" {
-		t.Fatalf("the sentinel has forgotten its primary: %q", got)
-	}
-}
-
 func TestRestartNeedsAnEndFirst(t *testing.T) {
 	s := Redis(t)
 	pid := s.PID()

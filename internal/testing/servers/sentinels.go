@@ -33,13 +33,7 @@ type Sentinels struct {
 // relay that can be cut. The intermediary may start to listen later.
 type Between func(addr string) (string, error)
 
-// StartSentinels is [StartSentinelsBetween] without intermediaries.
-func StartSentinels(ctx context.Context, dir string, replicas, sentinels int, options ...string) (*Sentinels, error) {
-	direct := func(addr string) (string, error) { return addr, nil }
-	return StartSentinelsBetween(ctx, dir, replicas, sentinels, direct, options...)
-}
-
-// StartSentinelsBetween starts a primary with this many replicas, watched by this many sentinels of which a
+// StartSentinels starts a primary with this many replicas, watched by this many sentinels of which a
 // majority must agree, and returns once each sentinel knows all replicas and all other sentinels. Their
 // files are in dir; the options go to primary and replicas. All end with ctx; after an error none is left.
 //
@@ -49,12 +43,9 @@ func StartSentinels(ctx context.Context, dir string, replicas, sentinels int, op
 //
 // Replicas and sentinels reach a server only through its intermediary; a primary does not connect to other
 // servers. Sentinels use that address as the server's name, too; see [Sentinels.Find].
-func StartSentinelsBetween(
+func StartSentinels(
 	ctx context.Context, dir string, replicas, sentinels int, between Between, options ...string,
 ) (all *Sentinels, err error) {
-	if replicas < 1 || sentinels < 1 {
-		return nil, fmt.Errorf("sentinels: need at least 1 replica and 1 sentinel, not %d and %d", replicas, sentinels)
-	}
 	all = &Sentinels{}
 	defer func() {
 		if err != nil {
@@ -82,13 +73,12 @@ func StartSentinelsBetween(
 	if err := all.awaitReplicas(ctx); err != nil {
 		return all, err
 	}
-	w := watcher{name: sentinelsName, quorum: sentinels/2 + 1, down: downAfter, failover: failoverTimeout}
 	for i := range sentinels {
 		folder, err := subfolder(dir, "sentinel", i)
 		if err != nil {
 			return all, err
 		}
-		s, err := w.start(ctx, folder, all.servers[0].known)
+		s, err := startSentinel(ctx, folder, all.servers[0].known, sentinels/2+1)
 		if err != nil {
 			return all, err
 		}
@@ -123,6 +113,24 @@ func watched(ctx context.Context, dir string, primary *Server, between Between, 
 		file := filepath.Join(dir, "redis.conf")
 		args = append([]string{file}, args...)
 		return append(append(args, fastReplicas()...), options...), os.WriteFile(file, []byte(text), 0o600)
+	}
+	return l.start(ctx)
+}
+
+// startSentinel starts a sentinel of the primary, of which a quorum must agree.
+func startSentinel(ctx context.Context, dir, primary string, quorum int) (*Server, error) {
+	l := redisLaunch(dir, nil)
+	l.args = func(s *Server) ([]string, error) {
+		host, port, err := net.SplitHostPort(primary)
+		if err != nil {
+			return nil, err
+		}
+		// A sentinel needs a writable configuration file.
+		file := filepath.Join(dir, "sentinel.conf")
+		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\nsentinel monitor %[3]s %s %s %d\n"+
+			"sentinel down-after-milliseconds %[3]s %[7]d\nsentinel failover-timeout %[3]s %[8]d\n",
+			s.ports[0], dir, sentinelsName, host, port, quorum, downAfter.Milliseconds(), failoverTimeout.Milliseconds())
+		return []string{file, "--sentinel"}, os.WriteFile(file, []byte(text), 0o600)
 	}
 	return l.start(ctx)
 }

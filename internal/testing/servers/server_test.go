@@ -14,29 +14,6 @@ import (
 	"time"
 )
 
-func TestRedisAnswersAndStops(t *testing.T) {
-	s := Redis(t)
-	if got := ask(t, s.Addr, "SET", "k", "v"); got != "+OK" {
-		t.Fatalf("SET answered %q", got)
-	}
-	s.Stop()
-	s.Stop() // twice is harmless
-	if conn, err := net.Dial("tcp", s.Addr); err == nil {
-		_ = conn.Close()
-		t.Fatal("the server still accepts after Stop")
-	}
-}
-
-func TestRedisTakesOptions(t *testing.T) {
-	s := Redis(t, "--maxmemory", "12345678")
-	if got := ask(t, s.Addr, "CONFIG", "GET", "maxmemory"); got != "*2" {
-		t.Fatalf("CONFIG GET answered %q", got)
-	}
-	if !strings.Contains(s.Log(), "Ready to accept connections") {
-		t.Fatalf("the log is not the server's:\n%s", s.Log())
-	}
-}
-
 func TestNutcrackerForwardsToItsBackends(t *testing.T) {
 	a, b := Redis(t), Redis(t)
 	proxy := Nutcracker(t, []string{a.Addr, b.Addr}, 1)
@@ -59,37 +36,30 @@ func TestNutcrackerNeedsABackend(t *testing.T) {
 	}
 }
 
-func TestServerEndsWithItsContext(t *testing.T) {
-	Redis(t) // skips if the program is missing
-	ctx, cancel := context.WithCancel(t.Context())
-	s, err := StartRedis(ctx, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	await(t, s.Done())
-}
-
 // Another process takes a free port before the server binds it. It may even answer as the server would, so
 // an answer is not enough.
 func TestTakenPortIsTriedAgain(t *testing.T) {
-	taken := Redis(t)
-	tests := map[string]launch{
-		"redis":      redisLaunch(t.TempDir(), nil),
-		"nutcracker": nutcrackerLaunch(t.TempDir(), []string{taken.Addr}, 1),
-	}
-	for name, l := range tests {
-		t.Run(name, func(t *testing.T) {
+	redis := Redis(t)
+	const config = "global: {scrape_interval: 1s}\n"
+	for _, test := range []struct {
+		taken *Server
+		launch
+	}{
+		{redis, redisLaunch(t.TempDir(), nil)},
+		{redis, nutcrackerLaunch(t.TempDir(), []string{redis.Addr}, 1)},
+		{Prometheus(t, config), prometheusLaunch(t.TempDir(), config)},
+	} {
+		t.Run(test.program, func(t *testing.T) {
 			calls := 0
-			l.freePorts = func(n int) ([]int, error) {
+			test.freePorts = func(n int) ([]int, error) {
 				ports, err := freePorts(n)
 				if calls++; calls == 1 {
-					ports[0] = portOf(t, taken.Addr)
+					ports[0] = portOf(t, test.taken.Addr)
 				}
 				return ports, err
 			}
-			s := use(t, l.start)
-			if s.Addr == taken.Addr || calls != 2 {
+			s := use(t, test.start)
+			if s.Addr == test.taken.Addr || calls != 2 {
 				t.Fatalf("%d tries, and took %s for ours", calls, s.Addr)
 			}
 		})

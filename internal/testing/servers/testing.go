@@ -23,21 +23,13 @@ func Redis(t TB, options ...string) *Server {
 	})
 }
 
-// Sentinel starts a sentinel for the primary under this name for the duration of the test, or skips it. See
-// [StartSentinel].
-func Sentinel(t TB, name string, primary *Server) *Server {
-	t.Helper()
-	return use(t, func(ctx context.Context) (*Server, error) {
-		return StartSentinel(ctx, t.TempDir(), name, primary)
-	})
-}
-
-// NewSentinels starts a primary with replicas and sentinels for the duration of the test, or skips it. See
-// [StartSentinels].
+// NewSentinels starts a primary with replicas and sentinels, without intermediaries, for the duration of the
+// test, or skips it. See [StartSentinels].
 func NewSentinels(t TB, replicas, sentinels int, options ...string) *Sentinels {
 	t.Helper()
 	return useAs(t, func(ctx context.Context) (*Sentinels, error) {
-		return StartSentinels(ctx, t.TempDir(), replicas, sentinels, options...)
+		direct := func(addr string) (string, error) { return addr, nil }
+		return StartSentinels(ctx, t.TempDir(), replicas, sentinels, direct, options...)
 	}, (*Sentinels).Stop)
 }
 
@@ -90,15 +82,6 @@ func Postgres(t TB, options ...string) *Server {
 	t.Helper()
 	return use(t, func(ctx context.Context) (*Server, error) {
 		return StartPostgres(ctx, t.TempDir(), options...)
-	})
-}
-
-// PostgresReplica starts a replica of a PostgreSQL for the duration of the test, or skips it. See
-// [StartPostgresReplica].
-func PostgresReplica(t TB, primary *Server, options ...string) *Server {
-	t.Helper()
-	return use(t, func(ctx context.Context) (*Server, error) {
-		return StartPostgresReplica(ctx, t.TempDir(), primary, options...)
 	})
 }
 
