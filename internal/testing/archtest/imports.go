@@ -1,7 +1,9 @@
 package archtest
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,7 +12,7 @@ import (
 func checkImports(t *tree, rules []rule) []string {
 	var findings []string
 	packages := t.packages()
-	for _, pkg := range sortedKeys(packages) {
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
 		files := packages[pkg]
 		r, ok := ruleFor(pkg, rules)
 		if !ok {

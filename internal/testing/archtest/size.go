@@ -3,6 +3,7 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -44,7 +45,7 @@ func checkCore(t *tree, core string, limit int, except ...string) []string {
 func checkDocs(t *tree) []string {
 	var findings []string
 	packages := t.packages()
-	for _, pkg := range sortedKeys(packages) {
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
 		files := packages[pkg]
 		want := "Package " + files[0].syntax.Name.Name + " "
 		if files[0].syntax.Name.Name == "main" {

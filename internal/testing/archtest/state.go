@@ -3,6 +3,7 @@ package archtest
 import (
 	"go/ast"
 	"go/token"
+	"maps"
 	"slices"
 )
 
@@ -15,7 +16,7 @@ const plugin = "cmd/migrate-check/golangci"
 func checkState(t *tree) []string {
 	var findings []string
 	packages := t.packages()
-	for _, pkg := range sortedKeys(packages) {
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
 		if packages[pkg][0].syntax.Name.Name == "main" || pkg == plugin {
 			continue
 		}

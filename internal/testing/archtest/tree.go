@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -102,14 +101,4 @@ func ignored(name string) bool {
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
-}
-
-// sortedKeys makes the order of the findings deterministic.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
