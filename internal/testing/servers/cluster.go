@@ -126,16 +126,10 @@ func (c *ClusterNodes) join(ctx context.Context, masters int) error {
 
 // Servers returns the initial masters, then their replicas: the first of each master, then the second of
 // each. The order does not change with their roles.
-func (c *ClusterNodes) Servers() []*Server { return append([]*Server(nil), c.nodes...) }
+func (c *ClusterNodes) Servers() []*Server { return slices.Clone(c.nodes) }
 
 // Addrs returns the addresses of the nodes.
-func (c *ClusterNodes) Addrs() []string {
-	var addrs []string
-	for _, node := range c.nodes {
-		addrs = append(addrs, node.Addr)
-	}
-	return addrs
-}
+func (c *ClusterNodes) Addrs() []string { return addrsOf(c.nodes) }
 
 // Stop kills all nodes.
 func (c *ClusterNodes) Stop() { stopAll(c.nodes) }
@@ -216,6 +210,13 @@ func startMembers(ctx context.Context, dir, kind string, members int, of func(i 
 		return nil, err
 	}
 	return found, nil
+}
+
+func addrsOf(nodes []*Server) (addrs []string) {
+	for _, node := range nodes {
+		addrs = append(addrs, node.Addr)
+	}
+	return addrs
 }
 
 func stopAll(nodes []*Server) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -148,19 +149,13 @@ func subfolder(dir, kind string, i int) (string, error) {
 func (*Sentinels) Name() string { return sentinelsName }
 
 // Servers returns the initial primary and then its replicas, whatever their roles are now.
-func (all *Sentinels) Servers() []*Server { return append([]*Server(nil), all.servers...) }
+func (all *Sentinels) Servers() []*Server { return slices.Clone(all.servers) }
 
 // Sentinels returns the sentinels.
-func (all *Sentinels) Sentinels() []*Server { return append([]*Server(nil), all.sentinels...) }
+func (all *Sentinels) Sentinels() []*Server { return slices.Clone(all.sentinels) }
 
 // Addrs returns the addresses of the sentinels.
-func (all *Sentinels) Addrs() []string {
-	var addrs []string
-	for _, s := range all.sentinels {
-		addrs = append(addrs, s.Addr)
-	}
-	return addrs
-}
+func (all *Sentinels) Addrs() []string { return addrsOf(all.sentinels) }
 
 // Find returns the listening address of a server by the sentinels' name for it.
 func (all *Sentinels) Find(named string) string {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 func TestNutcrackerForwardsToItsBackends(t *testing.T) {
@@ -135,12 +137,7 @@ func ask(t *testing.T, addr string, args ...string) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, arg := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(arg), arg)
-	}
-	if _, err := fmt.Fprint(conn, b.String()); err != nil {
+	if _, err := conn.Write(resp.AppendCommand(nil, args...)); err != nil {
 		t.Fatal(err)
 	}
 	reply, err := bufio.NewReader(conn).ReadString('\n')
