@@ -1,8 +1,6 @@
 package live
 
 import (
-	"bufio"
-	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -38,26 +36,13 @@ func (d Denied) same(o Denied) bool {
 	return d.Reason == o.Reason && d.Context == o.Context && d.Object == o.Object && d.Username == o.Username
 }
 
-// elements returns the elements of an array; nil for any other reply.
-func elements(r resp.Reply) (all []resp.Reply) {
-	n, raw, _ := r.Elements()
-	br := bufio.NewReader(bytes.NewReader(raw))
-	for range n {
-		one, err := resp.ReadReply(nil, br, resp.Limits{})
-		if err != nil {
-			return all
-		}
-		all = append(all, one)
-	}
-	return all
-}
-
 // parseDenied parses a reply to ACL LOG. It drops names of keys and channels.
 func parseDenied(r resp.Reply) (all []Denied) {
-	for _, entry := range elements(r) {
+	entries, _ := r.List()
+	for _, entry := range entries {
 		var d Denied
 		values := map[string]string{}
-		fields := elements(entry)
+		fields, _ := entry.List()
 		for i := 0; i+1 < len(fields); i += 2 {
 			values[textOf(fields[i])] = wrap.Printable(textOf(fields[i+1]))
 		}

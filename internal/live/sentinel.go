@@ -37,7 +37,7 @@ func askSentinel(ctx context.Context, to Address, name string, cfg Config) (stri
 	if err != nil {
 		return "", err
 	}
-	words := elements(reply)
+	words, _ := reply.List()
 	if len(words) != 2 {
 		return "", fmt.Errorf("knows no primary of the name %s", name)
 	}

@@ -48,7 +48,7 @@ func (p *prober) allowed(q question) bool {
 // saysServer reports whether ROLE was answered by a single server, with its role first. A proxy that
 // answers for several servers returns an array for each.
 func saysServer(role resp.Reply) bool {
-	_, elements, ok := role.Elements()
-	name, _ := resp.Reply(elements).Text()
-	return ok && (name == "master" || name == "slave")
+	parts, _ := role.List()
+	name := text(first(parts))
+	return name == "master" || name == "slave"
 }

@@ -154,3 +154,17 @@ func (r Reply) Elements() (n int, raw []byte, ok bool) {
 	n, ok = number(line[1:])
 	return n, r[next:], ok && n >= 0
 }
+
+// List returns the elements of an array reply. For a malformed one it returns those before the mistake.
+func (r Reply) List() (elements []Reply, ok bool) {
+	n, raw, ok := r.Elements()
+	br := bufio.NewReader(bytes.NewReader(raw))
+	for range n {
+		element, err := ReadReply(nil, br, Limits{})
+		if err != nil {
+			return elements, false
+		}
+		elements = append(elements, element)
+	}
+	return elements, ok
+}

@@ -122,10 +122,17 @@ func TestReplyParts(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, 1, count)
 	assert.Equal(t, "$1\r\nv\r\n", string(raw))
+	list := resp.Reply(resp.AppendInt(resp.AppendBulk(resp.AppendArray(nil, 2), "v"), 3))
+	elements, ok := list.List()
+	assert.True(t, ok)
+	assert.Equal(t, []resp.Reply{resp.Reply("$1\r\nv\r\n"), resp.Reply(":3\r\n")}, elements)
+	elements, ok = list[:len(list)-1].List()
+	assert.False(t, ok, "it was cut")
+	assert.Len(t, elements, 1)
 	for _, r := range []resp.Reply{nil, resp.AppendNil(nil), resp.AppendStatus(nil, "OK"), {':'}, {'*'}} {
 		_, ok := r.Int()
 		assert.False(t, ok)
-		_, _, ok = r.Elements()
+		_, ok = r.List()
 		assert.False(t, ok)
 		_, ok = r.ErrorText()
 		assert.False(t, ok)
@@ -173,7 +180,7 @@ func FuzzReply(f *testing.F) {
 			t.Fatalf("%q does not read again as itself: %q %v", r, again, err)
 		}
 		_, _ = r.Int()
-		_, _, _ = r.Elements()
+		_, _ = r.List()
 		_, _ = r.ErrorText()
 	})
 }

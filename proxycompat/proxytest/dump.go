@@ -1,8 +1,6 @@
 package proxytest
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -159,20 +157,11 @@ func (l *link) commit() ([]resp.Reply, error) {
 
 // elementsOf returns the elements of an array.
 func elementsOf(reply resp.Reply) ([]resp.Reply, error) {
-	n, raw, ok := reply.Elements()
+	elements, ok := reply.List()
 	if !ok {
 		return nil, fmt.Errorf("proxytest: %s is no array", replyKind(reply))
 	}
-	br := bufio.NewReader(bytes.NewReader(raw))
-	var out []resp.Reply
-	for range n {
-		element, err := resp.ReadReply(nil, br, resp.Limits{})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, element)
-	}
-	return out, nil
+	return elements, nil
 }
 
 // texts adds the strings of an array to words.

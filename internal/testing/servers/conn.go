@@ -2,7 +2,6 @@ package servers
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -94,18 +93,19 @@ func (c *conn) do(ctx context.Context, args ...string) (value, error) {
 	if _, err := c.Write(resp.AppendCommand(nil, args...)); err != nil {
 		return value{}, fmt.Errorf("%s: %w", args[0], err)
 	}
-	v, err := read(c.replies)
+	reply, err := resp.ReadReply(nil, c.replies, resp.Limits{})
+	var v value
+	if err == nil {
+		v, err = valueOf(reply)
+	}
 	if err != nil {
 		return v, fmt.Errorf("%s at %s: %w", strings.Join(args[:min(3, len(args))], " "), c.RemoteAddr(), err)
 	}
 	return v, nil
 }
 
-func read(r *bufio.Reader) (value, error) {
-	reply, err := resp.ReadReply(nil, r, resp.Limits{})
-	if err != nil {
-		return value{}, err
-	}
+// valueOf returns the first error reply in reply as a [refused].
+func valueOf(reply resp.Reply) (value, error) {
 	if text, failed := reply.ErrorText(); failed {
 		return value{}, refused(text)
 	}
@@ -114,10 +114,9 @@ func read(r *bufio.Reader) (value, error) {
 	}
 	text, _ := reply.Text() // nil counts as an empty text
 	v := value{s: text}
-	n, raw, _ := reply.Elements()
-	elements := bufio.NewReader(bytes.NewReader(raw))
-	for range n {
-		one, err := read(elements)
+	elements, _ := reply.List()
+	for _, element := range elements {
+		one, err := valueOf(element)
 		if err != nil {
 			return v, err
 		}
