@@ -38,7 +38,10 @@ func (m *Meter) Read() Count {
 func (m *Meter) Dialer(dial DialFunc) DialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
-		return &meteredConn{Conn: conn, m: m}, err
+		if err != nil {
+			return nil, err
+		}
+		return &meteredConn{Conn: conn, m: m}, nil
 	}
 }
 
@@ -59,7 +62,7 @@ func (c *meteredConn) Write(p []byte) (int, error) {
 
 func (c *meteredConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if c.asked.CompareAndSwap(true, false) {
+	if n > 0 && c.asked.CompareAndSwap(true, false) {
 		c.m.roundTrips.Add(1)
 	}
 	c.m.received.Add(int64(n))
