@@ -25,154 +25,111 @@ const MetricsType = exposition.Type
 // words. Keys, values, operation ids and samples are never labels. The first 200 paths with a
 // difference have a series of their own, so that no series ends. The others have path="other".
 func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
+	const counter, gauge, histogram = exposition.Counter, exposition.Gauge, exposition.Histogram
+	const byOp, byComparator = "domain op", "domain op comparator"
 	var families []*exposition.Family
-	for _, m := range r.metrics(r.Judge(p)) {
-		f := &exposition.Family{Name: m.name, Kind: m.kind, Help: m.help, Labels: m.labels}
-		m.fill(f)
+	add := func(name, kind, labels, help string) *exposition.Family {
+		f := &exposition.Family{Name: "shadow_" + name, Kind: kind, Labels: labels, Help: help}
+		if kind == histogram {
+			f.Bounds = bounds()
+		}
 		families = append(families, f)
+		return f
+	}
+	judged, h, v := r.Judge(p), r.Health, r.Verify
+	operations := sortedBy(r.Operations, compareOperations)
+
+	oneOf(add("verdict", gauge, "state", "1 for what all gates come to, 0 for the others."), judged.State, Ready, NotReady, NotEnoughData)
+	open := add("gate_ok", gauge, "gate domain op", "1 if this gate is open, 0 if something stands against it or too little is known.")
+	for _, g := range judged.Gates {
+		open.Flag(g.State == Ready, g.Name, g.Domain, g.Operation)
+	}
+	add("started_timestamp_seconds", gauge, "", "When the counting began.").At(r.Started)
+	add("taken_timestamp_seconds", gauge, "", "When this was counted.").At(r.Taken)
+
+	eligible := add("calls_eligible_total", counter, byComparator, "Calls sampled in, by who was to compare them.")
+	compared := add("calls_compared_total", counter, byComparator, "Calls compared.")
+	notCompared := add("not_compared_total", counter, byComparator+" reason", "Calls not compared, by why.")
+	inFlight := add("calls_in_flight", gauge, byComparator, "Calls on their way to their comparison.")
+	outcomes := add("outcomes_total", counter, byComparator+" class", "What the comparisons of calls came to.")
+	keys := add("compared_keys", gauge, byOp, "Distinct keys of the calls compared, within a few percent.")
+	divergences(add("divergences_total", counter, byComparator+" class path",
+		"What differed, by where in the document; one call can differ at several places."), operations)
+	audited := add("chain_audited_commits_total", counter, byOp, "Commits of the free run whose place in the chain is known.")
+	contended := add("chain_contended_commits_total", counter, byOp, "Of those, commits that had to wait or to try again.")
+	forks := add("chain_forks_total", counter, byOp, "Acknowledged commits that are not in the chain, or twice.")
+	took := add("path_duration_seconds", histogram, byOp+" path",
+		"How long a path took for a call: legacy as its caller saw it, candidate in the shadow, without the queue.")
+	for _, op := range operations {
+		of := []string{op.Domain, op.Name}
+		for _, c := range sortedKeys(op.Tallies) {
+			t, by := op.Tallies[c], []string{op.Domain, op.Name, string(c)}
+			eligible.Add(t.Eligible, by...)
+			compared.Add(t.Compared, by...)
+			addAll(notCompared, t.NotCompared, by...)
+			inFlight.Add(t.InFlight, by...)
+			addClasses(outcomes, t.Classes, by...)
+		}
+		keys.Add(op.Keys.Count(), of...)
+		audited.Add(op.Audited, of...)
+		contended.Add(op.Contended, of...)
+		forks.Add(op.Tallies[Free].Classes[LostUpdate]+op.Tallies[Free].Classes[DoubleApply], of...)
+		observe(took, op.Legacy, append(of, "legacy")...)
+		observe(took, op.Candidate, append(of, "candidate")...)
+	}
+
+	calls := add("path_calls_total", counter, "path", "Calls of a path.")
+	calls.Add(h.Legacy.Calls, "legacy")
+	calls.Add(h.Candidate.Calls, "candidate")
+	failed := add("path_errors_total", counter, "path reason", "Calls that a path could not answer, by why; a refusal is an answer.")
+	addAll(failed, h.Legacy.Errors, "legacy")
+	addAll(failed, h.Candidate.Errors, "candidate")
+	observe(add("lock_wait_seconds", histogram, "", "How long the candidate waited for other writers, in the free run."), h.LockWait)
+	add("queue_depth", gauge, "", "Calls that wait to be compared.").Add(h.Queue)
+	add("queue_depth_most", gauge, "", "Calls that waited at once, at most.").Add(h.QueueMost)
+	add("queue_bytes", gauge, "", "What the calls that wait hold.").Add(h.QueueBytes)
+	observe(add("queue_wait_seconds", histogram, "", "From the end of a call until a worker took it."), h.QueueWait)
+	observe(add("lag_seconds", histogram, "", "From the end of a call to that of its comparison."), h.Lag)
+	oneOf(add("breaker_state", gauge, "state", "1 for the state of the candidate's circuit breaker, 0 for the others."),
+		cmp.Or(h.Breaker, "closed"), "closed", "half-open", "open")
+	add("breaker_trips_total", counter, "", "How often the circuit breaker opened.").Add(h.BreakerTrips)
+	add("panics_total", counter, "", "Panics of the candidate, or of a comparison.").Add(h.Panics)
+	addAll(add("resync_total", counter, "cause", "Keys copied anew, by why."), h.Resyncs)
+	dirty := add("dirty_keys", gauge, "domain", "Keys in the report's list of those that diverge most, 20 of each process at most.")
+	for _, k := range r.Keys {
+		dirty.Add(1, k.Domain)
+	}
+
+	// The verifier's counts of keys describe its last round, so they are gauges.
+	add("verify_round", gauge, "", "How many rounds the verifier has ended.").Add(int64(v.Rounds))
+	add("verify_settled_rounds", gauge, "", "Rounds in a row in which all keys were equal.").Add(int64(v.Settled))
+	add("verify_last_timestamp_seconds", gauge, "", "When the last round ended.").At(v.Last)
+	add("verify_touched_keys", gauge, "", "Keys in the verifier's registry, at its last round.").Add(v.Touched)
+	add("verify_evicted_keys", gauge, "", "Keys that the registry had no room for: they are never verified.").Add(v.Evicted)
+	verified := add("verify_keys", gauge, "result",
+		"Keys of the verifier's last round, by what came out; untimed is equal, but without the expiry.")
+	if v.Rounds > 0 {
+		verified.Add(v.Equal-v.Untimed, "equal")
+		verified.Add(v.Untimed, "untimed")
+		verified.Add(v.Pending, "pending")
+		verified.Add(v.Unknown, "unknown")
+		verified.Add(v.Checked-v.Equal-v.Pending-v.Unknown, "different")
+	}
+	addClasses(add("verify_findings_total", counter, "class", "Differences that the verifier has confirmed."), v.Findings)
+
+	info := add("process_info", gauge, "process build asked effective",
+		"1 for each process: the mode somebody asked for, and what is in effect.")
+	ramp := add("ramp_ratio", gauge, "process", "Share of the keys that are in the shadow, 0 to 1.")
+	seen := add("process_seen_timestamp_seconds", gauge, "process", "When a process was last heard of.")
+	for _, p := range sortedBy(r.Processes, compareNames) {
+		info.Flag(true, p.Name, p.Build, p.Asked, p.Mode)
+		ramp.Least(p.Percent/100, p.Name)
+		seen.At(p.Seen, p.Name)
 	}
 	if err := exposition.Write(w, families...); err != nil {
 		return fmt.Errorf("report: writing metrics: %w", err)
 	}
 	return nil
-}
-
-type metric struct {
-	name, kind, help string
-	labels           string // names, with blanks
-	fill             func(*exposition.Family)
-}
-
-const counter, gauge, histogram = exposition.Counter, exposition.Gauge, exposition.Histogram
-
-// metrics lists all metrics in order. Series are in the order of their names.
-func (r *Report) metrics(verdict Verdict) []metric {
-	const byOp, byComparator = "domain op", "domain op comparator"
-	h, v, operations := r.Health, r.Verify, sortedBy(r.Operations, compareOperations)
-	each := func(add func(f *exposition.Family, op Operation, labels ...string)) func(*exposition.Family) {
-		return func(f *exposition.Family) {
-			for _, op := range operations {
-				add(f, op, op.Domain, op.Name)
-			}
-		}
-	}
-	tallies := func(add func(f *exposition.Family, t Tally, labels ...string)) func(*exposition.Family) {
-		return each(func(f *exposition.Family, op Operation, labels ...string) {
-			for _, c := range sortedKeys(op.Tallies) {
-				add(f, op.Tallies[c], append(labels, string(c))...)
-			}
-		})
-	}
-	operation := func(get func(Operation) int64) func(*exposition.Family) {
-		return each(func(f *exposition.Family, op Operation, labels ...string) { f.Add(get(op), labels...) })
-	}
-	tally := func(get func(Tally) int64) func(*exposition.Family) {
-		return tallies(func(f *exposition.Family, t Tally, labels ...string) { f.Add(get(t), labels...) })
-	}
-	processes := func(add func(f *exposition.Family, p Process)) func(*exposition.Family) {
-		return func(f *exposition.Family) {
-			for _, p := range sortedBy(r.Processes, compareNames) {
-				add(f, p)
-			}
-		}
-	}
-	return []metric{
-		{"shadow_verdict", gauge, "1 for what all gates come to, 0 for the others.", "state",
-			oneOf(verdict.State, Ready, NotReady, NotEnoughData)},
-		{"shadow_gate_ok", gauge, "1 if this gate is open, 0 if something stands against it or too little is known.", "gate domain op",
-			func(f *exposition.Family) {
-				for _, g := range verdict.Gates {
-					f.Flag(g.State == Ready, g.Name, g.Domain, g.Operation)
-				}
-			}},
-		{"shadow_started_timestamp_seconds", gauge, "When the counting began.", "", func(f *exposition.Family) { f.At(r.Started) }},
-		{"shadow_taken_timestamp_seconds", gauge, "When this was counted.", "", func(f *exposition.Family) { f.At(r.Taken) }},
-
-		{"shadow_calls_eligible_total", counter, "Calls sampled in, by who was to compare them.", byComparator,
-			tally(func(t Tally) int64 { return t.Eligible })},
-		{"shadow_calls_compared_total", counter, "Calls compared.", byComparator, tally(func(t Tally) int64 { return t.Compared })},
-		{"shadow_not_compared_total", counter, "Calls not compared, by why.", byComparator + " reason",
-			tallies(func(f *exposition.Family, t Tally, labels ...string) { addAll(f, t.NotCompared, labels...) })},
-		{"shadow_calls_in_flight", gauge, "Calls on their way to their comparison.", byComparator,
-			tally(func(t Tally) int64 { return t.InFlight })},
-		{"shadow_outcomes_total", counter, "What the comparisons of calls came to.", byComparator + " class",
-			tallies(func(f *exposition.Family, t Tally, labels ...string) { addClasses(f, t.Classes, labels...) })},
-		{"shadow_compared_keys", gauge, "Distinct keys of the calls compared, within a few percent.", byOp,
-			operation(func(op Operation) int64 { return op.Keys.Count() })},
-		{"shadow_divergences_total", counter, "What differed, by where in the document; one call can differ at several places.",
-			byComparator + " class path", func(f *exposition.Family) { divergences(f, operations) }},
-
-		{"shadow_chain_audited_commits_total", counter, "Commits of the free run whose place in the chain is known.", byOp,
-			operation(func(op Operation) int64 { return op.Audited })},
-		{"shadow_chain_contended_commits_total", counter, "Of those, commits that had to wait or to try again.", byOp,
-			operation(func(op Operation) int64 { return op.Contended })},
-		{"shadow_chain_forks_total", counter, "Acknowledged commits that are not in the chain, or twice.", byOp,
-			operation(func(op Operation) int64 {
-				return op.Tallies[Free].Classes[LostUpdate] + op.Tallies[Free].Classes[DoubleApply]
-			})},
-
-		{"shadow_path_duration_seconds", histogram,
-			"How long a path took for a call: legacy as its caller saw it, candidate in the shadow, without the queue.", byOp + " path",
-			each(func(f *exposition.Family, op Operation, labels ...string) {
-				observe(f, op.Legacy, append(labels, "legacy")...)
-				observe(f, op.Candidate, append(labels, "candidate")...)
-			})},
-		{"shadow_path_calls_total", counter, "Calls of a path.", "path", func(f *exposition.Family) {
-			f.Add(h.Legacy.Calls, "legacy")
-			f.Add(h.Candidate.Calls, "candidate")
-		}},
-		{"shadow_path_errors_total", counter, "Calls that a path could not answer, by why; a refusal is an answer.", "path reason",
-			func(f *exposition.Family) {
-				addAll(f, h.Legacy.Errors, "legacy")
-				addAll(f, h.Candidate.Errors, "candidate")
-			}},
-		{"shadow_lock_wait_seconds", histogram, "How long the candidate waited for other writers, in the free run.", "",
-			observed(h.LockWait)},
-
-		{"shadow_queue_depth", gauge, "Calls that wait to be compared.", "", count(h.Queue)},
-		{"shadow_queue_depth_most", gauge, "Calls that waited at once, at most.", "", count(h.QueueMost)},
-		{"shadow_queue_bytes", gauge, "What the calls that wait hold.", "", count(h.QueueBytes)},
-		{"shadow_queue_wait_seconds", histogram, "From the end of a call until a worker took it.", "", observed(h.QueueWait)},
-		{"shadow_lag_seconds", histogram, "From the end of a call to that of its comparison.", "", observed(h.Lag)},
-		{"shadow_breaker_state", gauge, "1 for the state of the candidate's circuit breaker, 0 for the others.", "state",
-			oneOf(cmp.Or(h.Breaker, "closed"), "closed", "half-open", "open")},
-		{"shadow_breaker_trips_total", counter, "How often the circuit breaker opened.", "", count(h.BreakerTrips)},
-		{"shadow_panics_total", counter, "Panics of the candidate, or of a comparison.", "", count(h.Panics)},
-		{"shadow_resync_total", counter, "Keys copied anew, by why.", "cause", func(f *exposition.Family) { addAll(f, h.Resyncs) }},
-		{"shadow_dirty_keys", gauge, "Keys in the report's list of those that diverge most, 20 of each process at most.", "domain",
-			func(f *exposition.Family) {
-				for _, k := range r.Keys {
-					f.Add(1, k.Domain)
-				}
-			}},
-
-		// The verifier's counts of keys describe its last round, so they are gauges.
-		{"shadow_verify_round", gauge, "How many rounds the verifier has ended.", "", count(int64(v.Rounds))},
-		{"shadow_verify_settled_rounds", gauge, "Rounds in a row in which all keys were equal.", "", count(int64(v.Settled))},
-		{"shadow_verify_last_timestamp_seconds", gauge, "When the last round ended.", "", func(f *exposition.Family) { f.At(v.Last) }},
-		{"shadow_verify_touched_keys", gauge, "Keys in the verifier's registry, at its last round.", "", count(v.Touched)},
-		{"shadow_verify_evicted_keys", gauge, "Keys that the registry had no room for: they are never verified.", "", count(v.Evicted)},
-		{"shadow_verify_keys", gauge, "Keys of the verifier's last round, by what came out; untimed is equal, but without the expiry.",
-			"result", func(f *exposition.Family) {
-				if v.Rounds > 0 {
-					f.Add(v.Equal-v.Untimed, "equal")
-					f.Add(v.Untimed, "untimed")
-					f.Add(v.Pending, "pending")
-					f.Add(v.Unknown, "unknown")
-					f.Add(v.Checked-v.Equal-v.Pending-v.Unknown, "different")
-				}
-			}},
-		{"shadow_verify_findings_total", counter, "Differences that the verifier has confirmed.", "class",
-			func(f *exposition.Family) { addClasses(f, v.Findings) }},
-
-		{"shadow_process_info", gauge, "1 for each process: the mode somebody asked for, and what is in effect.",
-			"process build asked effective",
-			processes(func(f *exposition.Family, p Process) { f.Flag(true, p.Name, p.Build, p.Asked, p.Mode) })},
-		{"shadow_ramp_ratio", gauge, "Share of the keys that are in the shadow, 0 to 1.", "process",
-			processes(func(f *exposition.Family, p Process) { f.Least(p.Percent/100, p.Name) })},
-		{"shadow_process_seen_timestamp_seconds", gauge, "When a process was last heard of.", "process",
-			processes(func(f *exposition.Family, p Process) { f.At(p.Seen, p.Name) })},
-	}
 }
 
 // bounds are the buckets of all histograms, in seconds. They are fixed, so that histograms of a fleet, and of
@@ -184,23 +141,15 @@ func bounds() []float64 {
 // observe adds a Latency to a series, unless it is empty.
 func observe(f *exposition.Family, l Latency, labels ...string) {
 	if l.Count() > 0 {
-		f.Bounds = bounds()
 		within, count, sum := l.within(f.Bounds)
 		f.Merge(within, count, sum, labels...)
 	}
 }
 
-func count(n int64) func(*exposition.Family) { return func(f *exposition.Family) { f.Add(n) } }
-func observed(l Latency) func(*exposition.Family) {
-	return func(f *exposition.Family) { observe(f, l) }
-}
-
 // oneOf sets the series of state to 1, and of the other states to 0.
-func oneOf[S ~string](state S, states ...S) func(*exposition.Family) {
-	return func(f *exposition.Family) {
-		for _, s := range states {
-			f.Flag(s == state, string(s))
-		}
+func oneOf[S ~string](f *exposition.Family, state S, states ...S) {
+	for _, s := range states {
+		f.Flag(s == state, string(s))
 	}
 }
 
