@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,26 +20,6 @@ func scientific(rate float64) string {
 	}
 	digits, exponent, _ := strings.Cut(strconv.FormatFloat(rate, 'e', 2, 64), "e-")
 	return wrap.TrimZeros(digits) + "e-" + strings.TrimLeft(exponent, "0")
-}
-
-// took writes the duration of a call with three digits: 2.15 ms.
-func took(d time.Duration) string {
-	if d >= time.Second {
-		return fmt.Sprintf("%.3g s", d.Seconds())
-	}
-	return milliseconds(d) + " ms"
-}
-
-func milliseconds(d time.Duration) string {
-	ms := float64(d) / float64(time.Millisecond)
-	switch {
-	case ms >= 100:
-		return fmt.Sprintf("%.0f", ms)
-	case ms >= 10:
-		return fmt.Sprintf("%.1f", ms)
-	default:
-		return fmt.Sprintf("%.2f", ms)
-	}
 }
 
 func operationName(domain, name string) string {

@@ -148,8 +148,8 @@ func (j *judgement) latency(op Operation) {
 		return time.Duration(float64(d)*p.LatencyFactor) + p.LatencySlack
 	}
 	p50, limit50 := op.Candidate.Quantile(0.5), op.Legacy.Quantile(0.5)+2*p.RTT
-	g := openGate("latency", fmt.Sprintf("p99 <= %s, p50 %s", took(candidate.high), took(p50)),
-		fmt.Sprintf("p99 <= %s, p50 <= %s", took(allowed(legacy.low)), took(limit50)))
+	g := openGate("latency", fmt.Sprintf("p99 <= %s, p50 %s", wrap.Duration(candidate.high), wrap.Duration(p50)),
+		fmt.Sprintf("p99 <= %s, p50 <= %s", wrap.Duration(allowed(legacy.low)), wrap.Duration(limit50)))
 	switch {
 	case candidate.low > allowed(legacy.high):
 		g.fail("the p99 is slower than permitted, beyond doubt: look at the lock waits, and at the candidate's store; " +
@@ -158,7 +158,7 @@ func (j *judgement) latency(op Operation) {
 		g.fail("the usual call takes more than two round trips longer: measure the round trip to the candidate, and set Policy.RTT")
 	case candidate.high > allowed(legacy.low):
 		g.wait("%s leave the p99 open, %s to %s: wait for more calls, or raise Config.Percent", wrap.Counted(n, "call"),
-			took(candidate.low), took(candidate.high))
+			wrap.Duration(candidate.low), wrap.Duration(candidate.high))
 	}
 	j.add(share(n, 10*need), g)
 }

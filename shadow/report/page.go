@@ -101,8 +101,13 @@ func (p *page) MoreClosed() string {
 
 // Passed lists the names of the open gates.
 func (p *page) Passed() string {
-	passed := p.Verdict.in(Ready)
-	names, counts := gateNames(passed)
+	passed, counts := p.Verdict.in(Ready), map[string]int{}
+	var names []string
+	for _, g := range passed {
+		if counts[g.Name]++; counts[g.Name] == 1 {
+			names = append(names, g.Name)
+		}
+	}
 	for i, name := range names {
 		if counts[name] > 1 {
 			names[i] = fmt.Sprintf("%s × %d", name, counts[name])

@@ -56,47 +56,41 @@ type pageLatency struct {
 }
 
 func (p *page) Latency() (out pageLatency) {
-	type row struct {
-		name              string
-		legacy, candidate Latency
-		ratio             float64
-	}
-	var rows []row
-	for _, o := range p.Operations {
-		if o.Legacy.Count() == 0 && o.Candidate.Count() == 0 {
-			continue
-		}
-		ratio := 0.0
-		if before := o.Legacy.Quantile(0.99); before > 0 {
-			ratio = float64(o.Candidate.Quantile(0.99)) / float64(before)
-		}
-		rows = append(rows, row{operationName(o.Domain, o.Name), o.Legacy, o.Candidate, ratio})
-	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.name, b.name)) })
+	rows := slices.DeleteFunc(slices.Clone(p.Operations), func(op Operation) bool { return op.Legacy.Count()+op.Candidate.Count() == 0 })
 	if len(rows) == 0 {
 		return out
 	}
+	slices.SortStableFunc(rows, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(b.slowdown(), a.slowdown()), compareOperations(a, b))
+	})
 	legacy, candidate := p.latencies()
 	out.Charts = append(out.Charts, newPageCurves("All operations", legacy, candidate))
-	if len(rows) > 1 {
-		out.Charts = append(out.Charts, newPageCurves("Slowest against legacy, by p99: "+rows[0].name, rows[0].legacy, rows[0].candidate))
-		rows = slices.Insert(rows, 0, row{"all", legacy, candidate, 0})
-	}
-	table := func(label string, rows []row) *htmlpage.Table {
-		t := htmlpage.NewTable(label, "Operation", "Path", "#p50", "#p90", "#p99", "#p99.9", "#Calls")
-		for _, one := range rows {
-			name := htmlpage.Heading(one.name)
-			name.Rows = 2
-			t.Row(append([]any{name, "legacy"}, pageQuantiles(one.legacy)...)...)
-			t.Row(append([]any{"candidate"}, pageQuantiles(one.candidate)...)...)
-		}
-		return t
+	if worst := rows[0]; len(rows) > 1 {
+		title := "Slowest against legacy, by p99: " + operationName(worst.Domain, worst.Name)
+		out.Charts = append(out.Charts, newPageCurves(title, worst.Legacy, worst.Candidate))
+		rows = slices.Insert(rows, 0, Operation{Name: "all", Legacy: legacy, Candidate: candidate})
 	}
 	first, shown := min(len(rows), 5), min(len(rows), pageRows/2)
-	out.Table = table("Latency of both paths: all operations, and the slowest against legacy", rows[:first])
-	out.Rest = table("Latency of both paths, the other operations", rows[first:shown])
+	out.Table = latencyTable("Latency of both paths: all operations, and the slowest against legacy", rows[:first])
+	out.Rest = latencyTable("Latency of both paths, the other operations", rows[first:shown])
 	out.Rest.Note = htmlpage.LeftOut(len(rows), shown, "operation")
 	return out
+}
+
+// slowdown is the ratio of both paths by p99; 0 if it is unknown.
+func (op Operation) slowdown() float64 {
+	return float64(op.Candidate.Quantile(0.99)) / float64(max(op.Legacy.Quantile(0.99), 1))
+}
+
+func latencyTable(label string, operations []Operation) *htmlpage.Table {
+	t := htmlpage.NewTable(label, "Operation", "Path", "#p50", "#p90", "#p99", "#p99.9", "#Calls")
+	for _, op := range operations {
+		name := htmlpage.Heading(operationName(op.Domain, op.Name))
+		name.Rows = 2
+		t.Row(append([]any{name, "legacy"}, pageQuantiles(op.Legacy)...)...)
+		t.Row(append([]any{"candidate"}, pageQuantiles(op.Candidate)...)...)
+	}
+	return t
 }
 
 // pageQuantiles leaves out quantiles of too few calls: the p99.9 of a hundred is their maximum.
@@ -123,7 +117,6 @@ type pageCurves struct {
 type pageTick struct {
 	At    float64
 	Label string
-	End   bool // the label is right-aligned at the edge
 }
 
 const (
@@ -133,39 +126,19 @@ const (
 )
 
 func newPageCurves(title string, legacy, candidate Latency) pageCurves {
-	out := pageCurves{Title: title, Desc: "legacy " + pageInWords(legacy) + "; candidate " + pageInWords(candidate)}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, l := range []Latency{legacy, candidate} {
-		if l.Count() > 0 {
-			low = min(low, pageLog(l.rank(1)))
-			high = max(high, pageLog(l.Quantile(1-math.Pow(10, -pageReach(l)))))
-		}
+	out := pageCurves{
+		Title: title, Desc: "legacy " + pageInWords(legacy) + "; candidate " + pageInWords(candidate),
+		Nines: []pageTick{{0, "p0"}, {7.53, "p50"}, {25, "p90"}, {50, "p99"}, {75, "p99.9"}, {100, "p99.99"}},
 	}
-	low, high = math.Floor(low*3)/3, math.Ceil(high*3)/3
-	if high-low < 1 {
-		high = low + 1
-	}
+	both := legacy.Clone()
+	both.Add(candidate)
+	low := math.Floor(pageLog(both.rank(1)))
+	high := math.Floor(pageLog(max(legacy.Quantile(0.9999), candidate.Quantile(0.9999)))) + 1
 	height := func(d time.Duration) float64 { return curveHigh * (high - pageLog(d)) / (high - low) }
 	out.Legacy, out.Candidate = pageCurve(legacy, height), pageCurve(candidate, height)
-	for _, q := range []float64{0, 0.5, 0.9, 0.99, 0.999, 0.9999} {
-		at := 100 * -math.Log10(1-q) / curveMost
-		out.Nines = append(out.Nines, pageTick{at, fmt.Sprintf("p%v", math.Round(1e4*q)/100), at > 99})
-	}
-	steps := []float64{1, 2, 5}
-	if high-low >= 2.5 {
-		steps = steps[:1]
-	}
-	for decade := math.Floor(low); decade <= high; decade++ {
-		for _, step := range steps {
-			ms := step * math.Pow(10, decade)
-			label := wrap.Digits(ms)
-			if ms >= 1000 {
-				label = wrap.Grouped(int64(math.Round(ms)))
-			}
-			if at := height(time.Duration(ms * float64(time.Millisecond))); at >= 0 && at <= curveHigh {
-				out.Times = append(out.Times, pageTick{At: at, Label: label + " ms"})
-			}
-		}
+	for decade := low; decade <= high; decade++ {
+		d := time.Duration(math.Pow(10, decade) * float64(time.Millisecond)).Round(time.Microsecond)
+		out.Times = append(out.Times, pageTick{height(d), wrap.Duration(d)})
 	}
 	return out
 }
@@ -178,22 +151,21 @@ func pageInWords(l Latency) string {
 		wrap.Duration(l.Quantile(0.99)), wrap.Counted(l.Count(), "call"))
 }
 
-// pageReach is the number of nines that the sample supports.
-func pageReach(l Latency) float64 { return min(curveMost, math.Log10(float64(max(l.Count(), 1)))) }
-
 // pageLog is the place on the time axis: 0 is a millisecond.
 func pageLog(d time.Duration) float64 {
 	return math.Log10(float64(max(d, time.Microsecond)) / float64(time.Millisecond))
 }
 
+// pageCurve draws as many nines as the number of calls supports.
 func pageCurve(l Latency, height func(time.Duration) float64) string {
 	if l.Count() == 0 {
 		return ""
 	}
 	const steps = 64
+	reach := min(curveMost, math.Log10(float64(l.Count())))
 	var points []string
 	for i := range steps + 1 {
-		nines, d := pageReach(l)*float64(i)/steps, l.rank(1)
+		nines, d := reach*float64(i)/steps, l.rank(1)
 		if i > 0 {
 			d = l.Quantile(1 - math.Pow(10, -nines))
 		}
@@ -234,7 +206,6 @@ type pageMarker struct {
 	X      float64 // in percent, if Seen
 	Seen   bool    // within the chart
 	Top    float64 // of the number, in pixels
-	End    bool    // near the right edge
 }
 
 const (
@@ -250,39 +221,30 @@ func (p *page) Times() *pageTimeline { return newPageTimeline(p.Report) }
 
 func newPageTimeline(r *Report) *pageTimeline {
 	t := &pageTimeline{Table: htmlpage.NewTable("Calls over time", "From (UTC)", "#Compared", "#Not compared", "#Diverged")}
-	buckets, step := pageBuckets(r.Timeline)
-	var from, until time.Time
-	if len(buckets) > 0 {
-		from, until = buckets[0].At, buckets[len(buckets)-1].At.Add(step)
-		t.columns(buckets, step, from, until)
+	var from time.Time
+	whole := time.Duration(1)
+	if buckets, step := pageBuckets(r.Timeline); len(buckets) > 0 {
+		from, whole = buckets[0].At, buckets[len(buckets)-1].At.Add(step).Sub(buckets[0].At)
+		t.columns(buckets, step, whole)
 	}
 	skipped := max(0, len(r.Marks)-marksMost) // the latest marks matter
 	if skipped > 0 {
 		t.Left = wrap.Grouped(int64(skipped)) + " earlier: the JSON has all of them."
 	}
 	for i, m := range r.Marks[skipped:] {
-		marker := pageMarker{Mark: m, Number: skipped + i + 1, Top: 10}
-		if marker.Seen = !from.IsZero() && !m.At.Before(from) && m.At.Before(until); marker.Seen {
-			marker.X = across(m.At, from, until)
-			marker.End = marker.X > 95
-			if i > 0 && t.Marks[i-1].Seen && marker.X-t.Marks[i-1].X < 7 && t.Marks[i-1].Top == 10 {
-				marker.Top = 23 // two close numbers do not overlap
-			}
-		}
-		t.Marks = append(t.Marks, marker)
+		x := percentOf(m.At.Sub(from), whole)
+		top := 10 + 13*float64(i%2) // two close numbers do not overlap
+		t.Marks = append(t.Marks, pageMarker{m, skipped + i + 1, x, !from.IsZero() && x >= 0 && x < 100, top})
 	}
 	return t
 }
 
-// across is the place of a time in the chart, in percent.
-func across(at, from, until time.Time) float64 {
-	return 100 * float64(at.Sub(from)) / float64(until.Sub(from))
-}
+func percentOf(part, whole time.Duration) float64 { return 100 * float64(part) / float64(whole) }
 
 // pageBuckets adds up minutes, so that at most columnsMost columns are left.
 func pageBuckets(minutes []Minute) (buckets []Minute, step time.Duration) {
 	if len(minutes) == 0 {
-		return nil, time.Minute
+		return nil, 0
 	}
 	from := minutes[0].At
 	whole := minutes[len(minutes)-1].At.Sub(from) + time.Minute
@@ -297,49 +259,46 @@ func pageBuckets(minutes []Minute) (buckets []Minute, step time.Duration) {
 	return buckets, step
 }
 
-func (t *pageTimeline) columns(buckets []Minute, step time.Duration, from, until time.Time) {
+func (t *pageTimeline) columns(buckets []Minute, step, whole time.Duration) {
 	var sum Minute
 	var most, worst int64
 	for _, b := range buckets {
 		most, worst = max(most, b.calls()), max(worst, b.Diverged)
 		addUp(&sum, b)
 	}
-	for _, b := range buckets {
-		x, at := across(b.At, from, until), b.At.UTC().Format("15:04")
-		width := (across(b.At.Add(step), from, until) - x) * 0.82
-		c := pageColumn{X: x, Width: width, Title: at + ": " + wrap.Grouped(b.Compared) + " compared"}
-		part := func(kind string, n, of int64, foot, room float64, told string) float64 {
-			if n <= 0 || of <= 0 {
-				return foot
-			}
-			high := max(room*float64(n)/float64(of), 1.5) // small counts are visible
-			c.Parts = append(c.Parts, pageStack{kind, foot - high, high})
-			c.Title += told
-			return foot - high
+	high := func(n, of int64, room float64) float64 {
+		if n <= 0 {
+			return 0
 		}
-		top := part("compared", b.Compared, most, columnsFoot, columnsHigh, "")
-		part("missed", b.NotCompared, most, top, columnsHigh, ", "+wrap.Grouped(b.NotCompared)+" not compared")
-		part("diverged", b.Diverged, worst, divergedFoot, divergedHigh, ", "+wrap.Grouped(b.Diverged)+" diverged")
-		t.Bars = append(t.Bars, c)
+		return max(room*float64(n)/float64(of), 1.5) // small counts are visible
+	}
+	words := func(m Minute) string {
+		return fmt.Sprintf("%s compared, %s not compared, %s diverged",
+			wrap.Grouped(m.Compared), wrap.Grouped(m.NotCompared), wrap.Grouped(m.Diverged))
+	}
+	from := buckets[0].At
+	for _, b := range buckets {
+		at := b.At.UTC().Format("15:04")
+		compared, missed := high(b.Compared, most, columnsHigh), high(b.NotCompared, most, columnsHigh)
+		diverged := high(b.Diverged, worst, divergedHigh)
+		t.Bars = append(t.Bars, pageColumn{
+			X: percentOf(b.At.Sub(from), whole), Width: 0.82 * percentOf(step, whole), Title: at + ": " + words(b),
+			Parts: []pageStack{
+				{"compared", columnsFoot - compared, compared},
+				{"missed", columnsFoot - compared - missed, missed},
+				{"diverged", divergedFoot - diverged, diverged},
+			},
+		})
 		t.Table.Row(htmlpage.Heading(at), b.Compared, b.NotCompared, marked(b.Diverged, badIf(b.Diverged > 0)))
 	}
-	per := "minute"
-	if step > time.Minute {
-		per = wrap.Duration(step)
-	}
-	t.Most, t.Worst = fmt.Sprintf("%s in a %s", wrap.Grouped(most), per), "nothing diverged"
-	if worst > 0 {
-		t.Worst = fmt.Sprintf("diverged: up to %s in a %s", wrap.Grouped(worst), per)
-	}
-	t.Desc = fmt.Sprintf("%s from %s: %s compared, %s not compared, %s diverged; at most %s",
-		wrap.Duration(step*time.Duration(len(buckets))), wrap.Time(from),
-		wrap.Grouped(sum.Compared), wrap.Grouped(sum.NotCompared), wrap.Grouped(sum.Diverged), t.Most)
-	whole, layout := until.Sub(from), "15:04"
+	t.Most, t.Worst = wrap.Grouped(most)+" in "+wrap.Duration(step), "diverged, up to "+wrap.Grouped(worst)
+	t.Desc = fmt.Sprintf("%s from %s: %s; at most %s", wrap.Duration(step*time.Duration(len(buckets))), wrap.Time(from), words(sum), t.Most)
+	layout := "15:04"
 	if whole > 24*time.Hour {
 		layout = "2 Jan 15:04"
 	}
-	for i := range 5 {
-		at := from.Add(whole * time.Duration(i) / 4)
-		t.Ticks = append(t.Ticks, pageTick{25 * float64(i), at.UTC().Format(layout), i == 4})
+	for quarter := range 5 {
+		at := from.Add(whole * time.Duration(quarter) / 4)
+		t.Ticks = append(t.Ticks, pageTick{25 * float64(quarter), at.UTC().Format(layout)})
 	}
 }

@@ -102,7 +102,7 @@ func (j *judgement) health() {
 		"the candidate was contended: raise its lockupdate.Config.MaxWait, find what holds the lock (Config.Lease, Config.LockName), "+
 			"or split the hot key", "Policy.LockTimeouts")
 
-	g := openGate("lag", "", "p99 < "+took(j.policy.Lag))
+	g := openGate("lag", "", "p99 < "+wrap.Duration(j.policy.Lag))
 	need := valuesFor(0.99, (1+j.policy.Confidence)/2)
 	lag, known := h.Lag.interval(0.99, j.policy.Confidence)
 	switch {
@@ -110,12 +110,12 @@ func (j *judgement) health() {
 		g.Have = wrap.Counted(h.Lag.Count(), "call")
 		g.wait("it takes %s: wait, or raise Config.Percent", wrap.Counted(need, "call"))
 	case lag.high < j.policy.Lag:
-		g.Have = "p99 <= " + took(lag.high)
+		g.Have = "p99 <= " + wrap.Duration(lag.high)
 	case lag.low >= j.policy.Lag:
-		g.Have = "p99 >= " + took(lag.low)
+		g.Have = "p99 >= " + wrap.Duration(lag.low)
 		g.fail("comparisons come late: raise Config.Workers, lower Config.Percent, or look at the candidate's latencies; Policy.Lag is the limit")
 	default:
-		g.Have = fmt.Sprintf("p99 from %s to %s", took(lag.low), took(lag.high))
+		g.Have = fmt.Sprintf("p99 from %s to %s", wrap.Duration(lag.low), wrap.Duration(lag.high))
 		g.wait("too few calls to tell: wait, or raise Config.Percent")
 	}
 	j.add(share(h.Lag.Count(), need), g)

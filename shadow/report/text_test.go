@@ -63,6 +63,6 @@ func TestTextOfHostileReport(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, r.WriteText(&out, report.Policy{}))
 	narrow(t, out.String())
-	assert.Contains(t, out.String(), "THIS DOES NOT ADD UP")
+	assert.Contains(t, out.String(), "Does not add up")
 	assert.Contains(t, out.String(), "..")
 }

@@ -56,17 +56,6 @@ func (v Verdict) in(state State) []Gate {
 	return slices.DeleteFunc(slices.Clone(v.Gates), func(g Gate) bool { return g.State != state })
 }
 
-// gateNames lists each name once, in order, and counts it.
-func gateNames(gates []Gate) (names []string, counts map[string]int) {
-	counts = map[string]int{}
-	for _, g := range gates {
-		if counts[g.Name]++; counts[g.Name] == 1 {
-			names = append(names, g.Name)
-		}
-	}
-	return names, counts
-}
-
 func stateOrder(s State) int { return slices.Index([]State{NotReady, NotEnoughData, Ready, ""}, s) }
 
 // of returns the worst state of an operation's gates, and lists the gates that are closed.
