@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -58,39 +57,36 @@ func TestKeysThatShareAValueAreNamed(t *testing.T) {
 		}, [2]string{"room:a", "room:ab"}},
 	} {
 		for _, sole := range []bool{true, false} {
-			t.Run(fmt.Sprint(m.name, ", Sole ", sole), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := shadow.New(rmwtest.NewMemory(), aliases(m.alias), shadow.Config{
-						Sole: sole, RedactKey: func(key rmw.Key) string { return key.Name },
-					})
-					for i := range 40 {
-						key := rmw.Key{Name: m.keys[i%2], Label: "room"}
-						set(t, s, key, rmw.String(fmt.Sprintf(`{"posts":%d}`, i)))
-						time.Sleep(10 * time.Millisecond)
-					}
-					verified(t, s, 4)
-					r := s.Report()
-					require.NoError(t, r.Check())
-					var explained strings.Builder
-					for _, sample := range r.Samples {
-						if sample.Class == report.ForeignWrite {
-							explained.WriteString(sample.Key + ": " + sample.Explain + "\n")
-						}
-					}
-					assert.Contains(t, explained.String(), m.keys[0])
-					assert.Contains(t, explained.String(), m.keys[1])
-					assert.Contains(t, explained.String(), "the candidate may store both keys under one name")
-					v := r.Judge(report.Policy{})
-					assert.Equal(t, report.NotReady, v.State)
-					assert.Contains(t, why(v, "end state")+why(v, "divergence"), "compare how it makes names")
-					r.Verify.Findings = map[report.Class]int64{report.ForeignWrite: 38, report.ValueDiffers: 2}
-					assert.Contains(t, why(r.Judge(report.Policy{}), "end state"), "compare how it makes names", "not: fix the codec")
-					if !sole {
-						assert.Contains(t, why(v, "coverage"), "two keys share one value")
-						assert.Contains(t, why(v, "coverage"), "Config.Sole")
-					}
-					require.NoError(t, s.Close())
+			run(t, fmt.Sprint(m.name, ", Sole ", sole), func(t *testing.T) {
+				s := open(t, rmwtest.NewMemory(), aliases(m.alias), shadow.Config{
+					Sole: sole, RedactKey: func(key rmw.Key) string { return key.Name },
 				})
+				for i := range 40 {
+					key := rmw.Key{Name: m.keys[i%2], Label: "room"}
+					set(t, s, key, rmw.String(fmt.Sprintf(`{"posts":%d}`, i)))
+					time.Sleep(10 * time.Millisecond)
+				}
+				verified(t, s, 4)
+				r := s.Report()
+				require.NoError(t, r.Check())
+				var explained strings.Builder
+				for _, sample := range r.Samples {
+					if sample.Class == report.ForeignWrite {
+						explained.WriteString(sample.Key + ": " + sample.Explain + "\n")
+					}
+				}
+				assert.Contains(t, explained.String(), m.keys[0])
+				assert.Contains(t, explained.String(), m.keys[1])
+				assert.Contains(t, explained.String(), "the candidate may store both keys under one name")
+				v := r.Judge(report.Policy{})
+				assert.Equal(t, report.NotReady, v.State)
+				assert.Contains(t, why(v, "end state")+why(v, "divergence"), "compare how it makes names")
+				r.Verify.Findings = map[report.Class]int64{report.ForeignWrite: 38, report.ValueDiffers: 2}
+				assert.Contains(t, why(r.Judge(report.Policy{}), "end state"), "compare how it makes names", "not: fix the codec")
+				if !sole {
+					assert.Contains(t, why(v, "coverage"), "two keys share one value")
+					assert.Contains(t, why(v, "coverage"), "Config.Sole")
+				}
 			})
 		}
 	}

@@ -1,7 +1,6 @@
 package shadow_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -17,12 +16,6 @@ import (
 )
 
 // Cases that were once false alarms. TestNoFaultNoFinding found most of them.
-
-func set(t *testing.T, s rmw.Store, key rmw.Key, v rmw.Value) {
-	t.Helper()
-	_, err := s.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil })
-	require.NoError(t, err)
-}
 
 // verified runs rounds of the verifier, a minute apart, and returns the last one.
 func verified(t *testing.T, s *shadow.Store, rounds int) (last report.Verify) {
@@ -51,11 +44,8 @@ func TestRestartedProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
 		for range 2 {
-			s := shadow.New(legacy, candidate, shadow.Config{Process: "pod:1"})
-			for range 20 {
-				_, err := s.Update(t.Context(), counter(1), add)
-				require.NoError(t, err)
-			}
+			s := open(t, legacy, candidate, shadow.Config{Process: "pod:1"})
+			calls(t, s, 20, 1)
 			require.NoError(t, s.Drain(t.Context()))
 			quiet(t, s)
 		}
@@ -64,7 +54,7 @@ func TestRestartedProcess(t *testing.T) {
 
 func TestKeyChangesItsKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 		for range 3 {
 			set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
 			set(t, s, rmw.Key{Name: "k"}, rmw.Value{})
@@ -80,7 +70,7 @@ func TestKeyChangesItsKind(t *testing.T) {
 func TestExpiryIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-		s := shadow.New(legacy, candidate, shadow.Config{Sole: true})
+		s := open(t, legacy, candidate, shadow.Config{Sole: true})
 		set(t, s, rmw.Key{Name: "k", TTL: time.Hour}, rmw.String("a"))
 		time.Sleep(30 * time.Minute)
 		set(t, s, rmw.Key{Name: "k"}, rmw.String("b"))
@@ -97,7 +87,7 @@ func TestExpiryIsKept(t *testing.T) {
 // A key that expires before it is read is no finding.
 func TestShortExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), newDistant(1, 50*time.Millisecond, 0), shadow.Config{Sole: true, Reads: 100})
+		s := open(t, rmwtest.NewMemory(), newDistant(1, 50*time.Millisecond, 0), shadow.Config{Sole: true, Reads: 100})
 		for range 50 {
 			set(t, s, rmw.Key{Name: "k", TTL: 20 * time.Millisecond}, rmw.String("a"))
 			set(t, s, rmw.Key{Name: "k"}, rmw.String("b"))
@@ -118,22 +108,18 @@ func TestSlowSeed(t *testing.T) {
 	for _, of := range []struct{ by, tolerance time.Duration }{
 		{300 * time.Millisecond, 100 * time.Millisecond}, {3 * time.Second, 0}, {40 * time.Second, 0}, {2 * time.Minute, 0},
 	} {
-		t.Run(of.by.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := shadow.New(rmwtest.NewMemory(), delayed(of.by), shadow.Config{
-					Sole: true, Reads: 100, Timeout: time.Hour, Domains: map[string]shadow.Domain{"n": {TTLTolerance: of.tolerance}},
-				})
-				for range 3 {
-					_, err := s.Update(t.Context(), counter(1), add)
-					require.NoError(t, err)
-					_, err = s.Read(t.Context(), counter(1))
-					require.NoError(t, err)
-					time.Sleep(10 * time.Minute)
-				}
-				require.NoError(t, s.Drain(t.Context()))
-				addsUp(t, s.Report())
-				quiet(t, s)
+		run(t, of.by.String(), func(t *testing.T) {
+			s := open(t, rmwtest.NewMemory(), delayed(of.by), shadow.Config{
+				Sole: true, Reads: 100, Timeout: time.Hour, Domains: map[string]shadow.Domain{"n": {TTLTolerance: of.tolerance}},
 			})
+			for range 3 {
+				increment(t, s, 1)
+				_, err := s.Read(t.Context(), counter(1))
+				require.NoError(t, err)
+				time.Sleep(10 * time.Minute)
+			}
+			drained(t, s)
+			quiet(t, s)
 		})
 	}
 }
@@ -148,27 +134,25 @@ func TestGapOfAnotherProcess(t *testing.T) {
 		"dropped":         {false, map[string]int64{}},
 		"written by hand": {true, map[string]int64{"verifier foreign_write ": 1}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-				a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
-				b := shadow.New(legacy, candidate, shadow.Config{Process: "b"})
-				key := rmw.Key{Name: "seat"}
-				set(t, b, key, rmw.String("free"))
-				require.NoError(t, b.Drain(t.Context()))
-				if of.foreign {
-					require.NoError(t, candidate.Set(t.Context(), key.Name, rmw.String("stolen"), rmw.NoTTL))
-				} else {
-					set(t, a, key, rmw.String("held by a"))
-					require.NoError(t, a.Drain(t.Context()))
-					require.NoError(t, a.SetPercent(0, "too much load"))
-					set(t, a, key, rmw.String("free"))
-				}
-				assert.EqualValues(t, 1, verified(t, b, 3).Equal)
-				assert.Equal(t, of.want, named(b.Report()))
-				require.NoError(t, a.Close())
-				require.NoError(t, b.Close())
-			})
+		run(t, name, func(t *testing.T) {
+			legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+			a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
+			b := shadow.New(legacy, candidate, shadow.Config{Process: "b"})
+			key := rmw.Key{Name: "seat"}
+			set(t, b, key, rmw.String("free"))
+			require.NoError(t, b.Drain(t.Context()))
+			if of.foreign {
+				require.NoError(t, candidate.Set(t.Context(), key.Name, rmw.String("stolen"), rmw.NoTTL))
+			} else {
+				set(t, a, key, rmw.String("held by a"))
+				require.NoError(t, a.Drain(t.Context()))
+				require.NoError(t, a.SetPercent(0, "too much load"))
+				set(t, a, key, rmw.String("free"))
+			}
+			assert.EqualValues(t, 1, verified(t, b, 3).Equal)
+			assert.Equal(t, of.want, named(b.Report()))
+			require.NoError(t, a.Close())
+			require.NoError(t, b.Close())
 		})
 	}
 }
@@ -177,30 +161,28 @@ func TestGapOfAnotherProcess(t *testing.T) {
 // rules is not foreign.
 func TestRulesChangeProcessByProcess(t *testing.T) {
 	for name, foreign := range map[string]bool{"dropped": false, "written by hand": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-				a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
-				b := shadow.New(legacy, candidate, shadow.Config{
-					Process: "b", Domains: map[string]shadow.Domain{"": {Ignore: []string{"seen"}}},
-				})
-				key := rmw.Key{Name: "seat"}
-				set(t, b, key, rmw.String(`{"state":"free","seen":1}`))
-				require.NoError(t, b.Drain(t.Context()))
-				set(t, a, key, rmw.String(`{"state":"held","seen":2}`))
-				require.NoError(t, a.Drain(t.Context()))
-				require.NoError(t, a.SetPercent(0, "too much load"))
-				set(t, a, key, rmw.String(`{"state":"free","seen":3}`))
-				verified(t, b, 3)
-				assert.Empty(t, named(b.Report()), findingsOf(b.Report()))
-				if foreign {
-					require.NoError(t, candidate.Set(t.Context(), key.Name, rmw.String(`{"state":"stolen"}`), rmw.NoTTL))
-					verified(t, b, 3)
-					assert.Equal(t, map[string]int64{"verifier foreign_write state": 1}, named(b.Report()))
-				}
-				require.NoError(t, a.Close())
-				require.NoError(t, b.Close())
+		run(t, name, func(t *testing.T) {
+			legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+			a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
+			b := shadow.New(legacy, candidate, shadow.Config{
+				Process: "b", Domains: map[string]shadow.Domain{"": {Ignore: []string{"seen"}}},
 			})
+			key := rmw.Key{Name: "seat"}
+			set(t, b, key, rmw.String(`{"state":"free","seen":1}`))
+			require.NoError(t, b.Drain(t.Context()))
+			set(t, a, key, rmw.String(`{"state":"held","seen":2}`))
+			require.NoError(t, a.Drain(t.Context()))
+			require.NoError(t, a.SetPercent(0, "too much load"))
+			set(t, a, key, rmw.String(`{"state":"free","seen":3}`))
+			verified(t, b, 3)
+			assert.Empty(t, named(b.Report()), findingsOf(b.Report()))
+			if foreign {
+				require.NoError(t, candidate.Set(t.Context(), key.Name, rmw.String(`{"state":"stolen"}`), rmw.NoTTL))
+				verified(t, b, 3)
+				assert.Equal(t, map[string]int64{"verifier foreign_write state": 1}, named(b.Report()))
+			}
+			require.NoError(t, a.Close())
+			require.NoError(t, b.Close())
 		})
 	}
 }
@@ -208,7 +190,7 @@ func TestRulesChangeProcessByProcess(t *testing.T) {
 // A call that was not sampled may restore a value.
 func TestGapOfTheSameProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 		key := rmw.Key{Name: "seat"}
 		set(t, s, key, rmw.String("free"))
 		set(t, s, key, rmw.String("held"))
@@ -228,22 +210,20 @@ func TestExpiryIsExtendedUnseen(t *testing.T) {
 			"off":          func(int) float64 { return 0 },
 			"now and then": func(i int) float64 { return float64(i%2) * 100 },
 		} {
-			t.Run(fmt.Sprint(name, sole), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: sole})
-					key := rmw.Key{Name: "session", TTL: 30 * time.Minute}
-					set(t, s, key, rmw.String("v"))
-					require.NoError(t, s.Drain(t.Context()))
-					for i := range 40 {
-						require.NoError(t, s.SetPercent(0, "too much load"))
-						time.Sleep(time.Minute)
-						set(t, s, key, rmw.String("v").WithTTL(30*time.Minute))
-						require.NoError(t, s.SetPercent(share(i), "less load"))
-						_, err := s.Verify(t.Context())
-						require.NoError(t, err)
-					}
-					quiet(t, s)
-				})
+			run(t, fmt.Sprint(name, sole), func(t *testing.T) {
+				s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: sole})
+				key := rmw.Key{Name: "session", TTL: 30 * time.Minute}
+				set(t, s, key, rmw.String("v"))
+				require.NoError(t, s.Drain(t.Context()))
+				for i := range 40 {
+					require.NoError(t, s.SetPercent(0, "too much load"))
+					time.Sleep(time.Minute)
+					set(t, s, key, rmw.String("v").WithTTL(30*time.Minute))
+					require.NoError(t, s.SetPercent(share(i), "less load"))
+					_, err := s.Verify(t.Context())
+					require.NoError(t, err)
+				}
+				quiet(t, s)
 			})
 		}
 	}
@@ -255,7 +235,7 @@ func TestExpiryIsLostAgain(t *testing.T) {
 		immortal := deciding(func(_ rmw.Key, _, next rmw.Value, err error) (rmw.Value, error) {
 			return next.WithTTL(rmw.NoTTL), err
 		})
-		s := shadow.New(rmwtest.NewMemory(), immortal, shadow.Config{Sole: true, Skip: []report.Comparator{report.Seeded}})
+		s := open(t, rmwtest.NewMemory(), immortal, shadow.Config{Sole: true, Skip: []report.Comparator{report.Seeded}})
 		require.NoError(t, s.SetPercent(50, "a start"))
 		require.NoError(t, s.SetPercent(100, "all"))
 		set(t, s, rmw.Key{Name: "session", TTL: 30 * time.Minute}, rmw.String("v"))
@@ -266,7 +246,6 @@ func TestExpiryIsLostAgain(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		assert.Contains(t, named(s.Report()), "verifier ttl ")
-		require.NoError(t, s.Close())
 	})
 }
 
@@ -274,7 +253,7 @@ func TestExpiryIsLostAgain(t *testing.T) {
 func TestExpiriesInAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-		s := shadow.New(legacy, candidate, shadow.Config{Sole: true})
+		s := open(t, legacy, candidate, shadow.Config{Sole: true})
 		key := rmw.Key{Name: "k"}
 		set(t, s, key, rmw.String("v"))
 		require.NoError(t, s.Drain(t.Context()))

@@ -23,41 +23,38 @@ func TestConflictHoldIsBounded(t *testing.T) {
 		{100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond},
 		{10 * time.Second, 500 * time.Millisecond, 500 * time.Millisecond}, // a quarter of Config.Timeout
 	} {
-		t.Run(of.took.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := &mutant{Memory: rmwtest.NewMemory()}
-				var mu, turn sync.Mutex
-				var longest time.Duration
-				m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-					for !turn.TryLock() { // a lock: the second update comes after the first one
-						time.Sleep(time.Millisecond)
-					}
-					defer turn.Unlock()
-					return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						began := time.Now()
-						next, err := fn(ctx, cur)
-						mu.Lock()
-						defer mu.Unlock()
-						longest = max(longest, time.Since(began))
-						return next, err
-					})
+		run(t, of.took.String(), func(t *testing.T) {
+			m := &mutant{Memory: rmwtest.NewMemory()}
+			var mu, turn sync.Mutex
+			var longest time.Duration
+			m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+				for !turn.TryLock() { // a lock: the second update comes after the first one
+					time.Sleep(time.Millisecond)
 				}
-				s := shadow.New(rmwtest.NewMemory(), m, shadow.Config{Sole: true})
-				for i := range 20 {
-					_, err := s.Update(t.Context(), counter(i), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						time.Sleep(of.took)
-						return add(ctx, cur)
-					})
-					require.NoError(t, err)
-				}
-				require.NoError(t, s.Drain(t.Context()))
-				assert.GreaterOrEqual(t, longest, of.least)
-				assert.LessOrEqual(t, longest, of.most)
-				r := s.Report()
-				assert.Empty(t, passed(r, report.Free))
-				assert.EqualValues(t, 20, r.Operations[0].Audited)
-				quiet(t, s)
-			})
+				defer turn.Unlock()
+				return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					began := time.Now()
+					next, err := fn(ctx, cur)
+					mu.Lock()
+					defer mu.Unlock()
+					longest = max(longest, time.Since(began))
+					return next, err
+				})
+			}
+			s := open(t, rmwtest.NewMemory(), m, shadow.Config{Sole: true})
+			for i := range 20 {
+				update(t, s, counter(i), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					time.Sleep(of.took)
+					return add(ctx, cur)
+				})
+			}
+			require.NoError(t, s.Drain(t.Context()))
+			assert.GreaterOrEqual(t, longest, of.least)
+			assert.LessOrEqual(t, longest, of.most)
+			r := s.Report()
+			assert.Empty(t, passed(r, report.Free))
+			assert.EqualValues(t, 20, r.Operations[0].Audited)
+			quiet(t, s)
 		})
 	}
 }
@@ -75,13 +72,9 @@ func TestForcedConflictIsNoError(t *testing.T) {
 			defer held.Delete(key.Name)
 			return m.Memory.Update(ctx, key, fn)
 		}
-		s := shadow.New(rmwtest.NewMemory(), m, shadow.Config{Sole: true})
-		for i := range 100 {
-			_, err := s.Update(t.Context(), counter(i), add)
-			require.NoError(t, err)
-		}
-		require.NoError(t, s.Drain(t.Context()))
-		r := s.Report()
+		s := open(t, rmwtest.NewMemory(), m, shadow.Config{Sole: true})
+		calls(t, s, 100, 100)
+		r := drained(t, s)
 		assert.Empty(t, r.Health.Candidate.Errors)
 		assert.Empty(t, passed(r, report.Free))
 		assert.EqualValues(t, 100, r.Operations[0].Audited)

@@ -3,7 +3,6 @@ package shadow_test
 import (
 	"io"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,26 +17,24 @@ func TestContract(t *testing.T) {
 	for _, side := range []shadow.Side{shadow.Legacy, shadow.Candidate} {
 		t.Run(side.String(), func(t *testing.T) {
 			for _, clause := range rmwtest.Clauses() {
-				t.Run(clause.Name, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						serving, hidden := rmwtest.NewMemory(), rmwtest.NewMemory()
-						legacy, candidate := serving, hidden
-						if side == shadow.Candidate {
-							legacy, candidate = hidden, serving
-						}
-						var all []*shadow.Store
-						target := rmwtest.Target{Direct: serving, Faults: serving, Open: func() rmw.Store {
-							s := shadow.New(legacy, candidate, shadow.Config{Serve: side, Reads: 100})
-							all = append(all, s)
-							return s
-						}}
-						require.NoError(t, clause.Check(t.Context(), target), clause.Says)
-						for _, s := range all {
-							_ = s.Close() // calls that the clause left behind may be late
-							addsUp(t, s.Report())
-							assert.Empty(t, named(s.Report()))
-						}
-					})
+				run(t, clause.Name, func(t *testing.T) {
+					serving, hidden := rmwtest.NewMemory(), rmwtest.NewMemory()
+					legacy, candidate := serving, hidden
+					if side == shadow.Candidate {
+						legacy, candidate = hidden, serving
+					}
+					var all []*shadow.Store
+					target := rmwtest.Target{Direct: serving, Faults: serving, Open: func() rmw.Store {
+						s := shadow.New(legacy, candidate, shadow.Config{Serve: side, Reads: 100})
+						all = append(all, s)
+						return s
+					}}
+					require.NoError(t, clause.Check(t.Context(), target), clause.Says)
+					for _, s := range all {
+						_ = s.Close() // calls that the clause left behind may be late
+						addsUp(t, s.Report())
+						assert.Empty(t, named(s.Report()))
+					}
 				})
 			}
 		})

@@ -22,10 +22,7 @@ func TestPathIgnoresItsCtx(t *testing.T) {
 		hidden := keyed(func(key rmw.Key) rmw.Key { <-end; return key })
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2, Sole: true})
 		began := time.Now()
-		for i := range 200 {
-			_, err := s.Update(t.Context(), counter(i%2), add)
-			require.NoError(t, err)
-		}
+		calls(t, s, 200, 2)
 		synctest.Wait()
 		_, err := s.Verify(t.Context())
 		require.NoError(t, err)
@@ -46,12 +43,11 @@ func TestPathIgnoresItsCtx(t *testing.T) {
 func TestFailoverLosesWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		candidate := rmwtest.NewMemory()
-		s := shadow.New(rmwtest.NewMemory(), candidate, shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), candidate, shadow.Config{Sole: true})
 		keys := []string{"n:1", "~free:{n:1}"}
 		replica := map[string]rmw.Value{}
 		for i := range 20 {
-			_, err := s.Update(t.Context(), counter(1), add)
-			require.NoError(t, err)
+			increment(t, s, 1)
 			time.Sleep(time.Millisecond)
 			if i == 10 {
 				for _, key := range keys {
@@ -67,7 +63,6 @@ func TestFailoverLosesWrites(t *testing.T) {
 		verified(t, s, 3)
 		found := named(s.Report())
 		assert.Contains(t, found, "verifier foreign_write ", found)
-		require.NoError(t, s.Close())
 	})
 }
 

@@ -22,20 +22,16 @@ import (
 func TestAuditKeepsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hidden := newDistant(1, 2*time.Millisecond, 0)
-		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{
+		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{
 			Sole: true, Workers: 64, QueueCalls: 6000, Skip: []report.Comparator{report.Seeded, report.Lockstep},
 		})
 		for i := range 20_000 { // 2,000 in a second
-			_, err := s.Update(t.Context(), counter(i), add)
-			require.NoError(t, err)
+			increment(t, s, i)
 			time.Sleep(500 * time.Microsecond)
 		}
-		require.NoError(t, s.Drain(t.Context()))
-		r := s.Report()
-		addsUp(t, r)
+		r := drained(t, s)
 		assert.Empty(t, passed(r, report.Free))
 		assert.EqualValues(t, 20_000, r.Operations[0].Audited)
-		require.NoError(t, s.Close())
 	})
 }
 
@@ -43,11 +39,8 @@ func TestAuditKeepsUp(t *testing.T) {
 // audit.
 func TestDrainAuditsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), delayed(100*time.Millisecond), shadow.Config{Sole: true})
-		for i := range 20 {
-			_, err := s.Update(t.Context(), counter(i), add)
-			require.NoError(t, err)
-		}
+		s := open(t, rmwtest.NewMemory(), delayed(100*time.Millisecond), shadow.Config{Sole: true})
+		calls(t, s, 20, 20)
 		began := time.Now()
 		require.NoError(t, s.Drain(t.Context()))
 		assert.Less(t, time.Since(began), 900*time.Millisecond)

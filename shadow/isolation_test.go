@@ -3,7 +3,6 @@ package shadow_test
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -60,19 +59,14 @@ func compared(r *report.Report, c report.Comparator) (n int64) {
 	return n
 }
 
-func counter(i int) rmw.Key { return rmw.Key{Name: "n:" + strconv.Itoa(i), Label: "n"} }
-
 // A hung hidden path delays no caller, and the calls that were not compared are counted.
 func TestHungPathDelaysNoCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hidden := newSwitched()
 		hidden.hang.Store(true)
-		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2})
+		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2})
 		began := time.Now()
-		for i := range 1000 {
-			_, err := s.Update(t.Context(), counter(i%10), add)
-			require.NoError(t, err)
-		}
+		calls(t, s, 1000, 10)
 		assert.Zero(t, time.Since(began), "no call waits")
 		r := s.Report()
 		addsUp(t, r)
@@ -85,8 +79,7 @@ func TestHungPathDelaysNoCaller(t *testing.T) {
 		require.NoError(t, s.Drain(t.Context()))
 		time.Sleep(time.Minute)
 		for i := range 10 {
-			_, err := s.Update(t.Context(), counter(i), add)
-			require.NoError(t, err)
+			increment(t, s, i)
 			time.Sleep(time.Second)
 		}
 		require.NoError(t, s.Drain(t.Context()))
@@ -95,7 +88,6 @@ func TestHungPathDelaysNoCaller(t *testing.T) {
 		assert.Equal(t, "closed", after.Health.Breaker)
 		assert.GreaterOrEqual(t, compared(after, report.Lockstep)-compared(r, report.Lockstep), int64(10))
 		assert.Empty(t, named(after), "an outage is no finding")
-		require.NoError(t, s.Close())
 	})
 }
 
@@ -104,10 +96,7 @@ func TestCloseIsBounded(t *testing.T) {
 		hidden := newSwitched()
 		hidden.hang.Store(true)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Timeout: time.Hour})
-		for i := range 100 {
-			_, err := s.Update(t.Context(), counter(i), add)
-			require.NoError(t, err)
-		}
+		calls(t, s, 100, 100)
 		began := time.Now()
 		require.ErrorContains(t, s.Close(), "before all calls were compared")
 		assert.Equal(t, 5*time.Second, time.Since(began))
@@ -127,17 +116,11 @@ func TestKill(t *testing.T) {
 		hidden := newSwitched()
 		hidden.hang.Store(true)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{})
-		for i := range 100 {
-			_, err := s.Update(t.Context(), counter(i), add)
-			require.NoError(t, err)
-		}
+		calls(t, s, 100, 100)
 		s.Kill("too much load")
 		synctest.Wait() // no goroutine is left that waits
 		sent := hidden.calls.Load()
-		for i := range 100 {
-			_, err := s.Update(t.Context(), counter(i), add)
-			require.NoError(t, err)
-		}
+		calls(t, s, 100, 100)
 		synctest.Wait()
 		assert.Equal(t, sent, hidden.calls.Load())
 		r := s.Report()
@@ -156,11 +139,10 @@ func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hidden := newSwitched()
 		hidden.down.Store(true)
-		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{})
+		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{})
 		load := func() {
 			for i := range 200 {
-				_, err := s.Update(t.Context(), counter(i), add)
-				require.NoError(t, err)
+				increment(t, s, i)
 				time.Sleep(time.Millisecond)
 			}
 			require.NoError(t, s.Drain(t.Context()))
@@ -181,7 +163,6 @@ func TestBreaker(t *testing.T) {
 		r = s.Report()
 		assert.Equal(t, "closed", r.Health.Breaker)
 		assert.Empty(t, named(r))
-		require.NoError(t, s.Close())
 	})
 }
 
@@ -192,8 +173,7 @@ func TestBytesAreBounded(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueBytes: 100_000})
 		large := rmw.String(string(make([]byte, 10_000)))
 		for i := range 100 {
-			_, err := s.Update(t.Context(), counter(i), func(context.Context, rmw.Value) (rmw.Value, error) { return large, nil })
-			require.NoError(t, err)
+			set(t, s, counter(i), large)
 		}
 		r := s.Report()
 		addsUp(t, r)
@@ -205,73 +185,59 @@ func TestBytesAreBounded(t *testing.T) {
 
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Rate: 10})
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Rate: 10})
 		for i := range 1000 { // in ten seconds
-			_, err := s.Update(t.Context(), counter(i%3), add)
-			require.NoError(t, err)
+			increment(t, s, i%3)
 			time.Sleep(10 * time.Millisecond)
 		}
-		require.NoError(t, s.Drain(t.Context()))
-		r := s.Report()
-		addsUp(t, r)
+		r := drained(t, s)
 		assert.InDelta(t, 110, compared(r, report.Free), 2)
 		assert.Empty(t, named(r), "calls that were left out break no chain")
-		require.NoError(t, s.Close())
 	})
 }
 
 // fn runs only as often as the serving path calls it: it writes variables of its caller.
 func TestFnRunsOnServingPathOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 		runs := 0 // the race detector would see another goroutine
 		for range 100 {
-			_, err := s.Update(t.Context(), counter(1), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			update(t, s, counter(1), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				runs++
 				return add(ctx, cur)
 			})
-			require.NoError(t, err)
 		}
 		require.NoError(t, s.Drain(t.Context()))
 		assert.Equal(t, 100, runs)
 		assert.EqualValues(t, 100, compared(s.Report(), report.Lockstep))
-		require.NoError(t, s.Close())
 	})
 }
 
 // The comparison does not end with the caller's ctx.
 func TestComparisonOutlivesTheCallersCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := s.Update(ctx, counter(1), add)
 		require.NoError(t, err)
 		cancel()
-		require.NoError(t, s.Drain(t.Context()))
-		r := s.Report()
+		r := drained(t, s)
 		assert.EqualValues(t, 1, compared(r, report.Seeded))
 		assert.Empty(t, passed(r, report.Seeded))
-		require.NoError(t, s.Close())
 	})
 }
 
 // A panic of the user's Project is counted.
 func TestPanicsOfProjectAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{
 			Domains: map[string]shadow.Domain{"n": {Project: func(rmw.Value) (rmw.Value, error) { panic("oops") }}},
 		})
-		for range 10 {
-			_, err := s.Update(t.Context(), counter(1), add)
-			require.NoError(t, err)
-		}
-		require.NoError(t, s.Drain(t.Context()))
-		r := s.Report()
-		addsUp(t, r)
+		calls(t, s, 10, 1)
+		r := drained(t, s)
 		assert.Positive(t, r.Health.Panics)
 		assert.Positive(t, passed(r, report.Seeded)[notcompared.ShadowPanic])
 		assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
-		require.NoError(t, s.Close())
 	})
 }
 
@@ -279,7 +245,7 @@ func TestPanicsOfProjectAreCounted(t *testing.T) {
 // would fill up for good.
 func TestPanicsOnValuesReadBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), storing(func(rmw.Value) rmw.Value { return rmw.String("broken") }), shadow.Config{
+		s := open(t, rmwtest.NewMemory(), storing(func(rmw.Value) rmw.Value { return rmw.String("broken") }), shadow.Config{
 			Sole: true,
 			Domains: map[string]shadow.Domain{"n": {Project: func(v rmw.Value) (rmw.Value, error) {
 				if v.Text() == "broken" {
@@ -288,10 +254,7 @@ func TestPanicsOnValuesReadBack(t *testing.T) {
 				return v, nil
 			}}},
 		})
-		for i := range 10 {
-			_, err := s.Update(t.Context(), counter(i), add)
-			require.NoError(t, err)
-		}
+		calls(t, s, 10, 10)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		require.NoError(t, s.Drain(ctx))
@@ -299,7 +262,6 @@ func TestPanicsOnValuesReadBack(t *testing.T) {
 		addsUp(t, r)
 		assert.EqualValues(t, 10, passed(r, report.Lockstep)[notcompared.ShadowPanic])
 		assert.Zero(t, r.Health.QueueBytes)
-		require.NoError(t, s.Close())
 	})
 }
 
@@ -318,18 +280,16 @@ func TestInvalidConfigServes(t *testing.T) {
 		if cfg.Serve == shadow.Candidate {
 			legacy, candidate, asked = candidate, legacy, "reverse"
 		}
-		s := shadow.New(legacy, candidate, cfg)
-		_, err := s.Update(t.Context(), counter(1), add)
-		require.NoError(t, err)
+		s := open(t, legacy, candidate, cfg)
+		increment(t, s, 1)
 		r := s.Report()
 		assert.Equal(t, "off", r.Mode)
 		assert.Equal(t, asked, r.Processes[0].Asked)
 		assert.Contains(t, r.Processes[0].Reason, "shadow.Config")
 		require.ErrorIs(t, s.SetPercent(100, ""), rmw.ErrInvalid)
-		_, err = s.Verify(t.Context())
+		_, err := s.Verify(t.Context())
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 		s.VerifyEvery(t.Context(), time.Hour) // it returns
-		require.NoError(t, s.Close())
 	}
 }
 
@@ -338,7 +298,7 @@ func TestInvalidConfigServes(t *testing.T) {
 func TestServingPathFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		serving := rmwtest.NewMemory()
-		s := shadow.New(serving, rmwtest.NewMemory(), shadow.Config{Sole: true})
+		s := open(t, serving, rmwtest.NewMemory(), shadow.Config{Sole: true})
 		update := func() error {
 			_, err := s.Update(t.Context(), counter(1), add)
 			return err
@@ -352,9 +312,7 @@ func TestServingPathFails(t *testing.T) {
 		stop()
 		require.NoError(t, update())
 		require.NoError(t, update())
-		require.NoError(t, s.Drain(t.Context()))
-		r := s.Report()
-		addsUp(t, r)
+		r := drained(t, s)
 		assert.Equal(t, map[report.Reason]int64{notcompared.PrimaryFailed: 1, notcompared.PrimaryIndeterminate: 1},
 			passed(r, report.Seeded))
 		assert.EqualValues(t, 1, r.Health.Legacy.Errors["unavailable"])
@@ -366,21 +324,19 @@ func TestServingPathFails(t *testing.T) {
 			require.NoError(t, err)
 			assert.EqualValues(t, 1, v.Equal)
 		}
-		require.NoError(t, s.Close())
 	})
 }
 
 // An error of fn that reports an ended ctx is no refusal.
 func TestEndedCtxIsNoRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
 		_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
 			return rmw.Value{}, context.Canceled
 		})
 		require.True(t, errors.Is(err, context.Canceled))
 		require.NoError(t, s.Drain(t.Context()))
 		assert.EqualValues(t, 1, passed(s.Report(), report.Seeded)[notcompared.PrimaryFailed])
-		require.NoError(t, s.Close())
 	})
 }
 
@@ -388,13 +344,10 @@ func TestEndedCtxIsNoRefusal(t *testing.T) {
 // or until the share of the keys changes.
 func TestDropsOfTheBusiestMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, QueueCalls: 5})
-		burst := func(calls, atOnce int) {
-			for range calls / atOnce {
-				for i := range atOnce {
-					_, err := s.Update(t.Context(), counter(i), add)
-					require.NoError(t, err)
-				}
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, QueueCalls: 5})
+		burst := func(n, atOnce int) {
+			for range n / atOnce {
+				calls(t, s, atOnce, atOnce)
 				require.NoError(t, s.Drain(t.Context()))
 			}
 			time.Sleep(time.Minute)
@@ -412,6 +365,5 @@ func TestDropsOfTheBusiestMinute(t *testing.T) {
 		assert.Zero(t, s.Report().Peak)
 		burst(5, 5)
 		assert.EqualValues(t, 3*5, s.Report().Peak.Busiest.Compared)
-		require.NoError(t, s.Close())
 	})
 }

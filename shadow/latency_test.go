@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
@@ -21,19 +20,17 @@ func TestLatencyLeavesOutFn(t *testing.T) {
 	for _, pure := range [][]string{nil, {"n/update"}} {
 		synctest.Test(t, func(t *testing.T) {
 			slow := keyed(func(key rmw.Key) rmw.Key { time.Sleep(15 * time.Millisecond); return key })
-			s := shadow.New(rmwtest.NewMemory(), slow, shadow.Config{Sole: true, Pure: pure})
+			s := open(t, rmwtest.NewMemory(), slow, shadow.Config{Sole: true, Pure: pure})
 			for i := range 500 {
-				_, err := s.Update(t.Context(), counter(i/2), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				update(t, s, counter(i/2), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					time.Sleep(20 * time.Millisecond) // it computes
 					if i%2 > 0 {
 						return cur, nil
 					}
 					return add(ctx, cur)
 				})
-				require.NoError(t, err)
 			}
-			require.NoError(t, s.Drain(t.Context()))
-			r := s.Report()
+			r := drained(t, s)
 			op := r.Operations[0]
 			assert.Less(t, op.Legacy.Quantile(1), time.Millisecond)
 			assert.InDelta(t, 15*time.Millisecond, op.Candidate.Quantile(1), float64(time.Millisecond))
@@ -42,7 +39,6 @@ func TestLatencyLeavesOutFn(t *testing.T) {
 					assert.Equal(t, report.NotReady, g.State, "%+v", g)
 				}
 			}
-			require.NoError(t, s.Close())
 		})
 	}
 }

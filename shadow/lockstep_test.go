@@ -69,33 +69,29 @@ func tardy() *mutant {
 // begin with the first.
 func TestLockstepWaitsForAKeysFirstCall(t *testing.T) {
 	for _, processes := range []int{1, 2} {
-		t.Run(strconv.Itoa(processes), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				serving, hidden := tardy(), rmwtest.NewMemory()
-				var fleet []*shadow.Store
-				for i := range processes {
-					fleet = append(fleet, shadow.New(serving, hidden,
-						shadow.Config{Process: "p" + strconv.Itoa(i), Sole: processes == 1}))
+		run(t, strconv.Itoa(processes), func(t *testing.T) {
+			serving, hidden := tardy(), rmwtest.NewMemory()
+			var fleet []*shadow.Store
+			for i := range processes {
+				fleet = append(fleet, shadow.New(serving, hidden,
+					shadow.Config{Process: "p" + strconv.Itoa(i), Sole: processes == 1}))
+			}
+			var all sync.WaitGroup
+			for i := range 2 {
+				all.Go(func() {
+					time.Sleep(time.Duration(i) * time.Millisecond)
+					_, err := fleet[i%processes].Update(t.Context(), counter(1), add)
+					assert.NoError(t, err)
+				})
+			}
+			all.Wait()
+			for _, s := range fleet {
+				r := drained(t, s)
+				for _, op := range r.Operations {
+					assert.Equal(t, map[report.Class]int64{report.Match: int64(2 / processes)}, op.Tallies[report.Lockstep].Classes)
 				}
-				var all sync.WaitGroup
-				for i := range 2 {
-					all.Go(func() {
-						time.Sleep(time.Duration(i) * time.Millisecond)
-						_, err := fleet[i%processes].Update(t.Context(), counter(1), add)
-						assert.NoError(t, err)
-					})
-				}
-				all.Wait()
-				for _, s := range fleet {
-					require.NoError(t, s.Drain(t.Context()))
-					r := s.Report()
-					addsUp(t, r)
-					for _, op := range r.Operations {
-						assert.Equal(t, map[report.Class]int64{report.Match: int64(2 / processes)}, op.Tallies[report.Lockstep].Classes)
-					}
-					require.NoError(t, s.Close())
-				}
-			})
+				require.NoError(t, s.Close())
+			}
 		})
 	}
 }
@@ -133,25 +129,21 @@ func (p *merging) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 func TestLockstepOfSingleFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		serving := &merging{Memory: rmwtest.NewMemory()}
-		s := shadow.New(rmwtest.NewMemory(), serving, shadow.Config{Serve: shadow.Candidate, Sole: true})
+		s := open(t, rmwtest.NewMemory(), serving, shadow.Config{Serve: shadow.Candidate, Sole: true})
 		key := rmw.Key{Name: "agent", Kind: rmw.KindHash}
 		give := func(name, text string) {
-			_, err := s.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			update(t, s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 				if !cur.Exists() {
 					return rmw.Hash(map[string]string{name: text}), nil
 				}
 				return cur.With(name, text), nil
 			})
-			require.NoError(t, err)
 		}
 		give("status", "away")
 		serving.meanwhile = func() { give("load", "3") }
 		give("status", "here")
-		require.NoError(t, s.Drain(t.Context()))
-		r := s.Report()
-		addsUp(t, r)
+		r := drained(t, s)
 		require.Len(t, r.Operations, 1)
 		assert.Equal(t, map[report.Class]int64{report.Match: 3}, r.Operations[0].Tallies[report.Lockstep].Classes)
-		require.NoError(t, s.Close())
 	})
 }

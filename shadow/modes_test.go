@@ -1,7 +1,6 @@
 package shadow_test
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,12 +26,9 @@ func TestKeysAreSampled(t *testing.T) {
 			in := map[string]bool{}
 			for range 2 { // processes
 				hidden := rmwtest.NewMemory()
-				s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Off: true})
+				s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Off: true})
 				require.NoError(t, s.SetPercent(percent, "a test"))
-				for i := range 2000 {
-					_, err := s.Update(t.Context(), counter(i), add)
-					require.NoError(t, err)
-				}
+				calls(t, s, 2000, 2000)
 				require.NoError(t, s.Drain(t.Context()))
 				was := len(in)
 				for i := range 2000 {
@@ -45,7 +41,6 @@ func TestKeysAreSampled(t *testing.T) {
 				if was > 0 {
 					assert.Len(t, in, was, "the same in every process")
 				}
-				require.NoError(t, s.Close())
 			}
 			for name := range before {
 				assert.Contains(t, in, name)
@@ -57,7 +52,7 @@ func TestKeysAreSampled(t *testing.T) {
 }
 
 func TestPercentIsChecked(t *testing.T) {
-	s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
+	s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
 	for _, percent := range []float64{-1, 101} {
 		require.ErrorIs(t, s.SetPercent(percent, ""), rmw.ErrInvalid)
 	}
@@ -70,19 +65,16 @@ func TestPercentIsChecked(t *testing.T) {
 	assert.InDelta(t, 5, s.Report().Percent, 0.001)
 	require.NoError(t, s.SetPercent(0.001, "hardly any"))
 	assert.Equal(t, "shadow", s.Report().Mode, "the least there is, and not none")
-	require.NoError(t, s.Close())
 }
 
 // A closed Store refuses a new share: it would count the calls as dropped.
 func TestNoPercentAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
-		_, err := s.Update(t.Context(), counter(1), add)
-		require.NoError(t, err)
+		increment(t, s, 1)
 		require.NoError(t, s.Close())
 		require.ErrorIs(t, s.SetPercent(100, "go on"), rmw.ErrClosed)
-		_, err = s.Update(t.Context(), counter(1), add)
-		require.NoError(t, err)
+		increment(t, s, 1)
 		r := s.Report()
 		assert.Equal(t, "off", r.Mode)
 		assert.Empty(t, passed(r, report.Seeded))
@@ -93,7 +85,7 @@ func TestNoPercentAfterClose(t *testing.T) {
 func TestReverse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), dropsZeroFields()
-		s := shadow.New(legacy, candidate, shadow.Config{Serve: shadow.Candidate, Sole: true})
+		s := open(t, legacy, candidate, shadow.Config{Serve: shadow.Candidate, Sole: true})
 		traffic(t, s, 4, 100, 4)
 		require.NoError(t, s.Drain(t.Context()))
 		for range 2 {
@@ -117,14 +109,13 @@ func TestReverse(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, a.Equal(b), name)
 		}
-		require.NoError(t, s.Close())
 	})
 }
 
 // A report does not change the samples of the next one.
 func TestReverseReportsAreStable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(dropsZeroFields(), rmwtest.NewMemory(), shadow.Config{
+		s := open(t, dropsZeroFields(), rmwtest.NewMemory(), shadow.Config{
 			Serve: shadow.Candidate, Sole: true, Domains: map[string]shadow.Domain{"n": {Show: []string{"rating"}}},
 		})
 		set(t, s, counter(1), rmw.String(`{"id":1,"rating":0}`))
@@ -134,7 +125,6 @@ func TestReverseReportsAreStable(t *testing.T) {
 			require.Len(t, samples, 1)
 			assert.Equal(t, []report.Difference{{Path: "rating", Legacy: "absent", Candidate: "0"}}, samples[0].Differences)
 		}
-		require.NoError(t, s.Close())
 	})
 }
 
@@ -174,7 +164,7 @@ func TestFleet(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
 		var fleet []*shadow.Store
 		for i := range 3 {
-			s := shadow.New(legacy, candidate, shadow.Config{Name: "test", Process: "p" + strconv.Itoa(i)})
+			s := open(t, legacy, candidate, shadow.Config{Name: "test", Process: "p" + strconv.Itoa(i)})
 			fleet = append(fleet, s)
 			traffic(t, s, 2, 50, 3)
 			require.NoError(t, s.Drain(t.Context()))
@@ -203,9 +193,6 @@ func TestFleet(t *testing.T) {
 		r, err = shadow.Collect(t.Context(), candidate, "shadow:test")
 		require.NoError(t, err)
 		assert.Len(t, r.Processes, 1, "the reports of the others have expired")
-		for _, s := range fleet {
-			require.NoError(t, s.Close())
-		}
 	})
 }
 
@@ -235,11 +222,7 @@ func TestReportsAreRedacted(t *testing.T) {
 			s := shadow.New(rmwtest.NewMemory(), storing(func(v rmw.Value) rmw.Value {
 				return document(v, func(doc map[string]any) { doc["phone"], doc["plan"] = "0000", "gone" })
 			}), cfg)
-			_, err := s.Update(t.Context(), rmw.Key{Name: "visitor:secretname", Label: "visitor"},
-				func(context.Context, rmw.Value) (rmw.Value, error) {
-					return rmw.String(`{"phone":"+4179secretphone","plan":"goldplan","zeroed":0}`), nil
-				})
-			require.NoError(t, err)
+			set(t, s, rmw.Key{Name: "visitor:secretname", Label: "visitor"}, rmw.String(`{"phone":"+4179secretphone","plan":"goldplan","zeroed":0}`))
 			require.NoError(t, s.Drain(t.Context()))
 			require.NoError(t, s.Close())
 			var text strings.Builder
@@ -263,7 +246,7 @@ func TestReportsAreRedacted(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{Sole: true})
 		s.Reset("ticket", "mistyped")
 		assert.Empty(t, s.Report().Operations, "an operation without a call is not created")
 		traffic(t, s, 2, 50, 3)
@@ -276,6 +259,5 @@ func TestReset(t *testing.T) {
 		addsUp(t, r)
 		assert.Empty(t, named(r))
 		assert.Zero(t, compared(r, report.Seeded))
-		require.NoError(t, s.Close())
 	})
 }

@@ -125,28 +125,26 @@ func faults() []fault {
 // and the advice name the one.
 func TestMutants(t *testing.T) {
 	for _, m := range faults() {
-		t.Run(m.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
-				assert.Contains(t, named(r), m.want)
-				v := r.Judge(report.Policy{})
-				assert.Equal(t, report.NotReady, v.State)
-				var explained strings.Builder
-				for _, s := range r.Samples {
-					if strings.HasPrefix(m.want, string(s.Comparator)) {
-						explained.WriteString(s.Explain + "\n")
-					}
+		run(t, m.name, func(t *testing.T) {
+			r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
+			assert.Contains(t, named(r), m.want)
+			v := r.Judge(report.Policy{})
+			assert.Equal(t, report.NotReady, v.State)
+			var explained strings.Builder
+			for _, s := range r.Samples {
+				if strings.HasPrefix(m.want, string(s.Comparator)) {
+					explained.WriteString(s.Explain + "\n")
 				}
-				assert.Contains(t, explained.String(), m.explain)
-				gate := "divergence"
-				if strings.HasPrefix(m.want, string(report.Free)) {
-					gate = "audit"
-				}
-				assert.Contains(t, why(v, gate), m.advice)
-				if strings.Contains(m.want, string(report.LostWrite)) {
-					assert.NotContains(t, why(v, gate), "codec", named(r))
-				}
-			})
+			}
+			assert.Contains(t, explained.String(), m.explain)
+			gate := "divergence"
+			if strings.HasPrefix(m.want, string(report.Free)) {
+				gate = "audit"
+			}
+			assert.Contains(t, why(v, gate), m.advice)
+			if strings.Contains(m.want, string(report.LostWrite)) {
+				assert.NotContains(t, why(v, gate), "codec", named(r))
+			}
 		})
 	}
 }
@@ -178,24 +176,22 @@ func TestMutantsThatDoNotAnswer(t *testing.T) {
 		{"panics", panics, notcompared.ShadowPanic, []string{"panicked"}},
 		{"is contended", contended, notcompared.ShadowContended, []string{"mostly shadow_contended", "MaxWait", "hot key"}},
 	} {
-		t.Run(m.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
-				assert.Empty(t, named(r))
-				var missed int64
-				for _, c := range report.Comparators() {
-					missed += passed(r, c)[m.want]
-				}
-				assert.Positive(t, missed)
-				v := r.Judge(report.Policy{})
-				assert.Equal(t, report.NotReady, v.State)
-				for _, advice := range m.advice {
-					assert.Contains(t, why(v, "coverage"), advice)
-				}
-				if m.want == notcompared.ShadowContended {
-					assert.NotContains(t, why(v, "coverage"), "out of reach")
-				}
-			})
+		run(t, m.name, func(t *testing.T) {
+			r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
+			assert.Empty(t, named(r))
+			var missed int64
+			for _, c := range report.Comparators() {
+				missed += passed(r, c)[m.want]
+			}
+			assert.Positive(t, missed)
+			v := r.Judge(report.Policy{})
+			assert.Equal(t, report.NotReady, v.State)
+			for _, advice := range m.advice {
+				assert.Contains(t, why(v, "coverage"), advice)
+			}
+			if m.want == notcompared.ShadowContended {
+				assert.NotContains(t, why(v, "coverage"), "out of reach")
+			}
 		})
 	}
 }
@@ -212,16 +208,14 @@ func TestForeignWriter(t *testing.T) {
 		{"during the traffic", true, 100 * time.Millisecond, "lockstep foreign_write state"},
 		{"afterwards", false, time.Minute, "verifier foreign_write state"},
 	} {
-		t.Run(m.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				candidate := rmwtest.NewMemory()
-				r := verdictOn(t, candidate, shadow.Config{Sole: m.sole}, func() {
-					time.Sleep(m.when)
-					assert.NoError(t, candidate.Set(t.Context(), "ticket:1", rmw.String(`{"id":7,"state":"stolen"}`), rmw.NoTTL))
-				})
-				assert.Contains(t, named(r), m.want)
-				assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+		run(t, m.name, func(t *testing.T) {
+			candidate := rmwtest.NewMemory()
+			r := verdictOn(t, candidate, shadow.Config{Sole: m.sole}, func() {
+				time.Sleep(m.when)
+				assert.NoError(t, candidate.Set(t.Context(), "ticket:1", rmw.String(`{"id":7,"state":"stolen"}`), rmw.NoTTL))
 			})
+			assert.Contains(t, named(r), m.want)
+			assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 		})
 	}
 }

@@ -25,7 +25,7 @@ func TestTooManyOperations(t *testing.T) {
 		clock := storing(func(v rmw.Value) rmw.Value {
 			return document(v, func(doc map[string]any) { doc["at"] = "another time" })
 		})
-		s := shadow.New(rmwtest.NewMemory(), clock, shadow.Config{
+		s := open(t, rmwtest.NewMemory(), clock, shadow.Config{
 			Sole: true, Domains: map[string]shadow.Domain{"timed": {Ignore: []string{"at"}}},
 		})
 		write := func(label string, i int) {
@@ -40,9 +40,7 @@ func TestTooManyOperations(t *testing.T) {
 		for i := range 3 {
 			write("strict", i)
 		}
-		require.NoError(t, s.Drain(t.Context()))
-		r := s.Report()
-		addsUp(t, r)
+		r := drained(t, s)
 		assert.Len(t, r.Operations, 256+2)
 		for _, op := range r.Operations {
 			switch op.Domain {
@@ -53,7 +51,6 @@ func TestTooManyOperations(t *testing.T) {
 				assert.EqualValues(t, 3, op.Tallies[report.Seeded].Classes[report.ValueDiffers])
 			}
 		}
-		require.NoError(t, s.Close())
 	})
 }
 
@@ -65,9 +62,7 @@ func TestNamesThatAreData(t *testing.T) {
 			s := shadow.New(rmwtest.NewMemory(), storing(func(v rmw.Value) rmw.Value {
 				return document(v, func(doc map[string]any) { doc["unread"] = map[string]any{"anna": 7} })
 			}), cfg)
-			_, err := s.Update(t.Context(), rmw.Key{Name: "room:1", Label: "room"},
-				func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(`{"unread":{"anna":1}}`), nil })
-			require.NoError(t, err)
+			set(t, s, rmw.Key{Name: "room:1", Label: "room"}, rmw.String(`{"unread":{"anna":1}}`))
 			require.NoError(t, s.Drain(t.Context()))
 			require.NoError(t, s.Close())
 			var text strings.Builder
@@ -96,8 +91,7 @@ func TestScratchKeysExpire(t *testing.T) {
 		})
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Workers: 1})
 		for range 2 { // only the second call has an input
-			_, err := s.Update(t.Context(), counter(1), add)
-			require.NoError(t, err)
+			increment(t, s, 1)
 			require.NoError(t, s.Drain(t.Context()))
 		}
 		require.NoError(t, s.Close())
@@ -134,10 +128,7 @@ func TestScratchKeysOfAKilledProcessExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &noting{Memory: rmwtest.NewMemory(), by: 100 * time.Millisecond, seen: map[string]bool{}}
 		s := shadow.New(rmwtest.NewMemory(), m, shadow.Config{Sole: true})
-		for i := range 8 {
-			_, err := s.Update(t.Context(), counter(i), add)
-			require.NoError(t, err)
-		}
+		calls(t, s, 8, 8)
 		time.Sleep(50 * time.Millisecond)
 		s.Kill("now")
 		time.Sleep(2 * time.Hour)

@@ -76,18 +76,16 @@ func TestNondeterminismIsNamed(t *testing.T) {
 			return rmw.String(fmt.Sprintf(`{"at":%d}`, rand.Uint64())), nil
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				hidden := rmwtest.NewMemory()
-				r := runPure(t, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					next, err := fn(ctx, cur)
-					time.Sleep(time.Microsecond) // the clock goes on
-					return next, err
-				}, hidden)
-				assert.Contains(t, named(r), "seeded nondeterministic at")
-				assert.NotContains(t, named(r), "seeded value at")
-				assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
-			})
+		run(t, name, func(t *testing.T) {
+			hidden := rmwtest.NewMemory()
+			r := runPure(t, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				next, err := fn(ctx, cur)
+				time.Sleep(time.Microsecond) // the clock goes on
+				return next, err
+			}, hidden)
+			assert.Contains(t, named(r), "seeded nondeterministic at")
+			assert.NotContains(t, named(r), "seeded value at")
+			assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 		})
 	}
 }

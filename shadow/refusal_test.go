@@ -38,21 +38,16 @@ func TestRefusalWithoutEquality(t *testing.T) {
 		"renames refusals": {renamesRefusals, map[string]int64{"seeded error_class ": 1}},
 	} {
 		for _, refusal := range []error{detailed{[]string{"state", "closed"}}, reasons{"state", "closed"}} {
-			t.Run(fmt.Sprintf("%s/%T", name, refusal), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := shadow.New(rmwtest.NewMemory(), of.candidate(), shadow.Config{Sole: true})
-					_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
-						return rmw.Value{}, refusal
-					})
-					require.IsType(t, refusal, err)
-					require.NoError(t, s.Drain(t.Context()))
-					r := s.Report()
-					addsUp(t, r)
-					assert.Equal(t, of.want, named(r))
-					assert.EqualValues(t, 1, compared(r, report.Seeded))
-					assert.Zero(t, r.Health.Panics)
-					require.NoError(t, s.Close())
+			run(t, fmt.Sprintf("%s/%T", name, refusal), func(t *testing.T) {
+				s := open(t, rmwtest.NewMemory(), of.candidate(), shadow.Config{Sole: true})
+				_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
+					return rmw.Value{}, refusal
 				})
+				require.IsType(t, refusal, err)
+				r := drained(t, s)
+				assert.Equal(t, of.want, named(r))
+				assert.EqualValues(t, 1, compared(r, report.Seeded))
+				assert.Zero(t, r.Health.Panics)
 			})
 		}
 	}
@@ -62,7 +57,7 @@ func TestRefusalWithoutEquality(t *testing.T) {
 func TestOutageInFn(t *testing.T) {
 	for _, own := range []error{rmw.ErrLockLost, fmt.Errorf("the agent: %w", rmw.ErrUnavailable)} {
 		synctest.Test(t, func(t *testing.T) {
-			s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+			s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 			for range 50 {
 				_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
 					return rmw.Value{}, own
@@ -70,13 +65,10 @@ func TestOutageInFn(t *testing.T) {
 				require.ErrorIs(t, err, own)
 				time.Sleep(time.Millisecond)
 			}
-			require.NoError(t, s.Drain(t.Context()))
-			r := s.Report()
-			addsUp(t, r)
+			r := drained(t, s)
 			assert.Empty(t, r.Health.Candidate.Errors)
 			assert.Zero(t, r.Health.BreakerTrips)
 			assert.Equal(t, map[report.Reason]int64{notcompared.PrimaryFailed: 50}, passed(r, report.Seeded))
-			require.NoError(t, s.Close())
 		})
 	}
 }

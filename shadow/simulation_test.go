@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -278,13 +277,11 @@ func TestNoFaultNoFinding(t *testing.T) {
 		all.Go(func() {
 			for played.Load() < calls && !t.Failed() {
 				seed := uint64(next.Add(1))
-				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						s := newSimulation(seed)
-						s.sums = &total
-						s.run(t)
-						played.Add(s.done.Load())
-					})
+				run(t, fmt.Sprint("seed ", seed), func(t *testing.T) {
+					s := newSimulation(seed)
+					s.sums = &total
+					s.run(t)
+					played.Add(s.done.Load())
 				})
 			}
 		})

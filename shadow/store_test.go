@@ -23,6 +23,54 @@ func add(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	return rmw.String(strconv.Itoa(n + 1)), nil
 }
 
+// run is t.Run on fake time.
+func run(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// open returns a Store that is closed at the end of the test, and has compared all of its calls by then.
+func open(t *testing.T, legacy, candidate rmw.Store, cfg shadow.Config) *shadow.Store {
+	s := shadow.New(legacy, candidate, cfg)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return s
+}
+
+func counter(i int) rmw.Key { return rmw.Key{Name: "n:" + strconv.Itoa(i), Label: "n"} }
+
+func update(t *testing.T, s rmw.Store, key rmw.Key, fn rmw.UpdateFunc) {
+	t.Helper()
+	_, err := s.Update(t.Context(), key, fn)
+	require.NoError(t, err)
+}
+
+func set(t *testing.T, s rmw.Store, key rmw.Key, v rmw.Value) {
+	t.Helper()
+	update(t, s, key, func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil })
+}
+
+func increment(t *testing.T, s *shadow.Store, i int) {
+	t.Helper()
+	update(t, s, counter(i), add)
+}
+
+// calls increments that many counters in turn.
+func calls(t *testing.T, s *shadow.Store, n, counters int) {
+	t.Helper()
+	for i := range n {
+		increment(t, s, i%counters)
+	}
+}
+
+// drained waits until all calls are compared, and returns the report.
+func drained(t *testing.T, s *shadow.Store) *report.Report {
+	t.Helper()
+	require.NoError(t, s.Drain(t.Context()))
+	r := s.Report()
+	addsUp(t, r)
+	return r
+}
+
 // addsUp fails unless the report accounts for each call.
 func addsUp(t *testing.T, r *report.Report) {
 	t.Helper()
@@ -33,7 +81,7 @@ func addsUp(t *testing.T, r *report.Report) {
 func TestAllCallsMatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-		s := shadow.New(legacy, candidate, shadow.Config{Sole: true})
+		s := open(t, legacy, candidate, shadow.Config{Sole: true})
 		var wg sync.WaitGroup
 		for g := range 8 {
 			wg.Go(func() {
@@ -45,9 +93,7 @@ func TestAllCallsMatch(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		require.NoError(t, s.Drain(t.Context()))
-		r := s.Report()
-		addsUp(t, r)
+		r := drained(t, s)
 		assert.Empty(t, named(r))
 		require.Len(t, r.Operations, 1)
 		for _, c := range report.Comparators() {
@@ -59,6 +105,5 @@ func TestAllCallsMatch(t *testing.T) {
 		v, err := s.Verify(t.Context())
 		require.NoError(t, err)
 		assert.EqualValues(t, 5, v.Equal)
-		require.NoError(t, s.Close())
 	})
 }

@@ -22,31 +22,28 @@ func TestTheVerifierEndsWithTheStore(t *testing.T) {
 		"closed": func(s *shadow.Store) { _ = s.Close() },
 		"killed": func(s *shadow.Store) { s.Kill("the test is over") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
-				_, err := s.Update(t.Context(), counter(1), add)
-				require.NoError(t, err)
-				require.NoError(t, s.Drain(t.Context()))
-				over := make(chan struct{})
-				go func() {
-					s.VerifyEvery(context.Background(), time.Hour)
-					close(over)
-				}()
-				synctest.Wait()
-				end(s)
-				synctest.Wait()
-				select {
-				case <-over:
-				default:
-					t.Error("it waits for its next round")
-				}
-				_, err = s.Verify(t.Context())
-				require.ErrorIs(t, err, rmw.ErrClosed)
-				v := s.Report().Verify
-				assert.Equal(t, 1, v.Rounds)
-				assert.EqualValues(t, 1, v.Equal)
-			})
+		run(t, name, func(t *testing.T) {
+			s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+			increment(t, s, 1)
+			require.NoError(t, s.Drain(t.Context()))
+			over := make(chan struct{})
+			go func() {
+				s.VerifyEvery(context.Background(), time.Hour)
+				close(over)
+			}()
+			synctest.Wait()
+			end(s)
+			synctest.Wait()
+			select {
+			case <-over:
+			default:
+				t.Error("it waits for its next round")
+			}
+			_, err := s.Verify(t.Context())
+			require.ErrorIs(t, err, rmw.ErrClosed)
+			v := s.Report().Verify
+			assert.Equal(t, 1, v.Rounds)
+			assert.EqualValues(t, 1, v.Equal)
 		})
 	}
 }
@@ -66,23 +63,17 @@ func TestRoundsToAFinding(t *testing.T) {
 		"an expiry":            {immortal, true, 4},
 		"an expiry in a fleet": {immortal, false, 8},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				hidden := rmwtest.NewMemory()
-				s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Sole: test.sole})
-				_, err := s.Update(t.Context(), rmw.Key{Name: "k", TTL: time.Hour}, func(context.Context, rmw.Value) (rmw.Value, error) {
-					return rmw.String(`{"rating":0}`), nil
-				})
+		run(t, name, func(t *testing.T) {
+			hidden := rmwtest.NewMemory()
+			s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Sole: test.sole})
+			set(t, s, rmw.Key{Name: "k", TTL: time.Hour}, rmw.String(`{"rating":0}`))
+			require.NoError(t, s.Drain(t.Context()))
+			for round := range test.rounds {
+				test.spoil(t, hidden)
+				_, err := s.Verify(t.Context())
 				require.NoError(t, err)
-				require.NoError(t, s.Drain(t.Context()))
-				for round := range test.rounds {
-					test.spoil(t, hidden)
-					_, err := s.Verify(t.Context())
-					require.NoError(t, err)
-					assert.Equal(t, round+1 == test.rounds, blocks(s.Report()), "round %d", round+1)
-				}
-				require.NoError(t, s.Close())
-			})
+				assert.Equal(t, round+1 == test.rounds, blocks(s.Report()), "round %d", round+1)
+			}
 		})
 	}
 }
@@ -130,7 +121,7 @@ func TestProcessWithoutVerifier(t *testing.T) {
 // A key beyond Config.Keys counts as evicted only if it was not verified before.
 func TestVerifiedKeysMayBeEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, Keys: 10})
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, Keys: 10})
 		for i := range 30 {
 			set(t, s, rmw.Key{Name: fmt.Sprint("session:", i), TTL: time.Minute}, rmw.String("v"))
 			verified(t, s, 2) // each of them twice, before it goes
@@ -146,6 +137,5 @@ func TestVerifiedKeysMayBeEvicted(t *testing.T) {
 		}
 		verified(t, s, 1)
 		assert.EqualValues(t, 20, s.Report().Verify.Evicted)
-		require.NoError(t, s.Close())
 	})
 }
