@@ -136,8 +136,8 @@ func TestGapOfAnotherProcess(t *testing.T) {
 	} {
 		run(t, name, func(t *testing.T) {
 			legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-			a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
-			b := shadow.New(legacy, candidate, shadow.Config{Process: "b"})
+			a := open(t, legacy, candidate, shadow.Config{Process: "a"})
+			b := open(t, legacy, candidate, shadow.Config{Process: "b"})
 			key := rmw.Key{Name: "seat"}
 			set(t, b, key, rmw.String("free"))
 			require.NoError(t, b.Drain(t.Context()))
@@ -151,8 +151,6 @@ func TestGapOfAnotherProcess(t *testing.T) {
 			}
 			assert.EqualValues(t, 1, verified(t, b, 3).Equal)
 			assert.Equal(t, of.want, named(b.Report()))
-			require.NoError(t, a.Close())
-			require.NoError(t, b.Close())
 		})
 	}
 }
@@ -163,8 +161,8 @@ func TestRulesChangeProcessByProcess(t *testing.T) {
 	for name, foreign := range map[string]bool{"dropped": false, "written by hand": true} {
 		run(t, name, func(t *testing.T) {
 			legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-			a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
-			b := shadow.New(legacy, candidate, shadow.Config{
+			a := open(t, legacy, candidate, shadow.Config{Process: "a"})
+			b := open(t, legacy, candidate, shadow.Config{
 				Process: "b", Domains: map[string]shadow.Domain{"": {Ignore: []string{"seen"}}},
 			})
 			key := rmw.Key{Name: "seat"}
@@ -181,8 +179,6 @@ func TestRulesChangeProcessByProcess(t *testing.T) {
 				verified(t, b, 3)
 				assert.Equal(t, map[string]int64{"verifier foreign_write state": 1}, named(b.Report()))
 			}
-			require.NoError(t, a.Close())
-			require.NoError(t, b.Close())
 		})
 	}
 }

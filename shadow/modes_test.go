@@ -222,7 +222,8 @@ func TestReportsAreRedacted(t *testing.T) {
 			s := shadow.New(rmwtest.NewMemory(), storing(func(v rmw.Value) rmw.Value {
 				return document(v, func(doc map[string]any) { doc["phone"], doc["plan"] = "0000", "gone" })
 			}), cfg)
-			set(t, s, rmw.Key{Name: "visitor:secretname", Label: "visitor"}, rmw.String(`{"phone":"+4179secretphone","plan":"goldplan","zeroed":0}`))
+			key := rmw.Key{Name: "visitor:secretname", Label: "visitor"}
+			set(t, s, key, rmw.String(`{"phone":"+4179secretphone","plan":"goldplan","zeroed":0}`))
 			require.NoError(t, s.Drain(t.Context()))
 			require.NoError(t, s.Close())
 			var text strings.Builder

@@ -99,8 +99,8 @@ func blocks(r *report.Report) bool {
 func TestProcessWithoutVerifier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-		a := shadow.New(legacy, candidate, shadow.Config{Process: "a"})
-		b := shadow.New(legacy, candidate, shadow.Config{Process: "b"})
+		a := open(t, legacy, candidate, shadow.Config{Process: "a"})
+		b := open(t, legacy, candidate, shadow.Config{Process: "b"})
 		set(t, a, rmw.Key{Name: "of a"}, rmw.String("v"))
 		set(t, b, rmw.Key{Name: "of b"}, rmw.String("v"))
 		require.NoError(t, b.Drain(t.Context()))
@@ -113,8 +113,6 @@ func TestProcessWithoutVerifier(t *testing.T) {
 				assert.NotEqual(t, report.Ready, g.State, "%+v", g)
 			}
 		}
-		require.NoError(t, a.Close())
-		require.NoError(t, b.Close())
 	})
 }
 

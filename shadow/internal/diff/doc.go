@@ -10,8 +10,9 @@
 // A string that is a JSON object or array is a document and compares by structure. So does
 // each field of a hash. The order of an object's fields, white space, escapes and the
 // spelling of numbers (1 for 1.0, 10e-1) do not count. Everything else counts. Numbers
-// compare as decimals of any length, since a float64 rounds 9007199254740993. A missing
-// field, null, "", 0 and false are five different values.
+// compare as decimals of any length, since a float64 rounds 9007199254740993. One with an
+// exponent beyond an int32 compares as it is written. A missing field, null, "", 0 and false
+// are five different values.
 //
 // All other text compares byte by byte: plain text, counters ("7" is not "7.0"), invalid
 // JSON or UTF-8, and objects that have two fields with one name. JSON readers interpret such

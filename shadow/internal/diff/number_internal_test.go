@@ -2,7 +2,6 @@ package diff
 
 import (
 	"math/big"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,26 +10,25 @@ import (
 )
 
 func TestDecimal(t *testing.T) {
+	seen := map[string]bool{}
 	for _, same := range [][]string{
 		{"0", "-0", "0.0", "-0.00e7", "0E99999999999999999999999"},
 		{"1", "1.0", "10e-1", "0.1e1", "1E0", "1e-0", "1e+00", "100000000000000000000e-20"},
 		{"-1.5", "-15e-1", "-0.0150E2"},
 		{"9007199254740993", "9007199254740993.0", "9.007199254740993e15"},
 		{"9007199254740992"},
-		{"1e999999999999999999", "10e999999999999999998", "0.1e1000000000000000000"},
-		{"1e1000000000000000000", "10e999999999999999999", "0.01e1000000000000000002"},
-		{"1e2000000000000000000000", "10e1999999999999999999999", "0.1e2000000000000000000001", "1e0002000000000000000000000"},
-		{"1e-2000000000000000000000", "0.1e-1999999999999999999999", "10e-2000000000000000000001"},
-		{"1e-999999999999999999", "0.01e-999999999999999997", "100e-1000000000000000001"},
-		{"1e2000000000000000000001"},
+		{"1e2147483647", "1e+2147483647", "10e02147483646"},
+		{"1e2147483648", "10e2147483647"}, {"10e2147483648"}, // the latter as it is written
+		{"1e-2147483649", "0.1e-2147483648"},
+		{"1e2000000000000000000000"}, {"1e2000000000000000000001"}, {"-1e2000000000000000000000"},
 	} {
 		for _, literal := range same {
 			assert.Equal(t, decimal(same[0]), decimal(literal), literal)
+			assert.False(t, seen[decimal(literal)], literal)
 		}
+		seen[decimal(same[0])] = true
 	}
 	assert.Equal(t, "-15e-1", decimal("-1.50"))
-	assert.Equal(t, "1e999999999999999999999", decimal("10e999999999999999999998"))
-	assert.Equal(t, "1e1000000000000000000000", decimal("10e999999999999999999999"))
 	assert.Less(t, len(decimal("1e999999999")), 20, "nothing is expanded")
 }
 
@@ -48,16 +46,5 @@ func TestDecimalIsExact(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, x.Cmp(y) == 0, decimal(a) == decimal(b))
 		require.Equal(t, decimal(a), decimal(decimal(a)))
-	})
-}
-
-func TestAddTo(t *testing.T) {
-	integers := rapid.StringMatching(`[+-]?[0-9]{1,3}(0|9){14,40}[0-9]{0,3}`)
-	rapid.Check(t, func(t *rapid.T) {
-		integer := integers.Draw(t, "integer")
-		n := rapid.Int64Range(-1_000_000, 1_000_000).Draw(t, "n")
-		want, ok := new(big.Int).SetString(strings.TrimPrefix(integer, "+"), 10)
-		require.True(t, ok)
-		require.Equal(t, want.Add(want, big.NewInt(n)).String(), addTo(integer, n))
 	})
 }
