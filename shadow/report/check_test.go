@@ -13,18 +13,12 @@ import (
 )
 
 func TestCheck(t *testing.T) {
-	tally := func(change func(*report.Tally)) func(*report.Report) {
-		return func(r *report.Report) {
-			tally := closing(r).Tallies[report.Seeded]
-			change(&tally)
-			closing(r).Tallies[report.Seeded] = tally
-		}
-	}
+	seeded := func(change func(*report.Tally)) func(*report.Report) { return tally(report.Seeded, change) }
 	for want, change := range map[string]func(*report.Report){
-		"session/close, seeded: 46,199 calls eligible, 46,198 compared, not compared or in flight": tally(func(t *report.Tally) { t.Eligible++ }),
-		"with a class":              tally(func(t *report.Tally) { t.Classes[report.Match]++ }),
-		"session/close: a count is": tally(func(t *report.Tally) { t.InFlight = -1 }),
-		"dropped_rate: a count":     tally(func(t *report.Tally) { t.NotCompared[notcompared.DroppedRate] = -1 }),
+		"session/close, seeded: 46,199 calls eligible, 46,198 compared, not compared or in flight": seeded(func(t *report.Tally) { t.Eligible++ }),
+		"with a class":              seeded(func(t *report.Tally) { t.Classes[report.Match]++ }),
+		"session/close: a count is": seeded(func(t *report.Tally) { t.InFlight = -1 }),
+		"dropped_rate: a count":     seeded(func(t *report.Tally) { t.NotCompared[notcompared.DroppedRate] = -1 }),
 		"no-op: a count is":         func(r *report.Report) { closing(r).Outcomes["no-op"] = -1 },
 		"outcomes of calls":         func(r *report.Report) { closing(r).Outcomes["ok"]++ },
 		"1 order_only difference": func(r *report.Report) {

@@ -45,37 +45,23 @@ func found(r *report.Report, comparator report.Comparator, class report.Class, p
 }
 
 func TestExamplesHaveTheirState(t *testing.T) {
-	for name, c := range map[string]struct {
-		example  *report.Report
-		state    report.State
-		headline string
+	for headline, c := range map[string]struct {
+		example *report.Report
+		state   report.State
 	}{
-		"ready": {
-			reporttest.Ready(), report.Ready,
-			"READY: 0 differences in 1,340,843 calls; the thinnest, session/transfer, supports a rate < 9.66e-5 at 95 %",
-		},
-		"not ready": {
-			reporttest.NotReady(), report.NotReady,
-			"NOT READY: all 3 differences are session/close, rating: value differs; one cause",
-		},
-		"thin": {
-			reporttest.Thin(), report.NotEnoughData,
-			"NOT ENOUGH DATA: session/transfer, outcomes: moved_on compared 2 times; need each compared 5 times; 2 more gates wait",
-		},
-		"empty": {
-			reporttest.Empty(), report.NotEnoughData,
-			"NOT ENOUGH DATA: divergence: 0 calls; need calls to compare; 6 more gates wait",
-		},
-		"fleet": {
-			reporttest.Fleet(), report.NotReady,
-			"NOT READY: fleet: 5 processes, 5 disagreements; need one mode, one build, none behind",
-		},
+		"READY: 0 differences in 1,340,843 calls; the thinnest, session/transfer, supports a rate < 9.66e-5 at 95 %": {
+			reporttest.Ready(), report.Ready},
+		"NOT READY: all 3 differences are session/close, rating: value differs; one cause": {reporttest.NotReady(), report.NotReady},
+		"NOT ENOUGH DATA: session/transfer, outcomes: moved_on compared 2 times; need each compared 5 times; 2 more gates wait": {
+			reporttest.Thin(), report.NotEnoughData},
+		"NOT ENOUGH DATA: divergence: 0 calls; need calls to compare; 6 more gates wait":        {reporttest.Empty(), report.NotEnoughData},
+		"NOT READY: fleet: 5 processes, 5 disagreements; need one mode, one build, none behind": {reporttest.Fleet(), report.NotReady},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(headline, func(t *testing.T) {
 			require.NoError(t, c.example.Check())
 			v := c.example.Judge(report.Policy{})
 			assert.Equal(t, c.state, v.State)
-			assert.Equal(t, c.headline, v.Headline)
+			assert.Equal(t, headline, v.Headline)
 			for _, g := range v.Gates {
 				assert.NotEmpty(t, g.Have, g.Name)
 				assert.NotEmpty(t, g.Need, g.Name)
@@ -90,196 +76,86 @@ func TestExamplesHaveTheirState(t *testing.T) {
 // Each gate fails, or waits for data, in a report that is ready otherwise, so that the verdict must be the
 // gate's.
 func TestEachGateDecides(t *testing.T) {
+	const fails, waits = report.NotReady, report.NotEnoughData
+	type rep = *report.Report
+	policies := map[string]report.Policy{
+		"a policy that makes no sense": {Rate: 7}, "a stricter rate": {Rate: 5e-5}, "refusals only": {Outcomes: -1},
+	}
 	for name, c := range map[string]struct {
-		change func(*report.Report)
-		policy report.Policy
 		gate   string
 		state  report.State
 		says   string // in Have or Why
+		change func(r rep)
 	}{
-		"lost count": {
-			func(r *report.Report) {
-				tally := closing(r).Tallies[report.Seeded]
-				tally.Eligible++
-				closing(r).Tallies[report.Seeded] = tally
-			},
-			report.Policy{}, "accounting", report.NotReady, "does not add up: session/close, seeded",
-		},
-		"a finding without a call": {
-			func(r *report.Report) {
-				closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.TTLDiffers, Count: 1}}
-			},
-			report.Policy{}, "accounting", report.NotReady, "1 ttl difference",
-		},
-		"a class from the future": {
-			func(r *report.Report) { closing(r).Tallies[report.Seeded].Classes["worse"] = 0 },
-			report.Policy{}, "accounting", report.NotReady, "later version",
-		},
-		"a policy that makes no sense": {
-			func(*report.Report) {}, report.Policy{Rate: 7}, "policy", report.NotReady, "rate is 7",
-		},
-		"a difference in lockstep": {
-			func(r *report.Report) { found(r, report.Lockstep, report.TTLDiffers, "", 1) },
-			report.Policy{}, "divergence", report.NotReady, "expiry differs, once. What to do: find the write",
-		},
-		"a difference without a finding": {
-			func(r *report.Report) {
-				found(r, report.Seeded, report.ValueDiffers, "rating", 2)
-				closing(r).Findings = nil
-			},
-			report.Policy{}, "divergence", report.NotReady, "value differs, 2 times",
-		},
-		"a stricter rate": {
-			func(*report.Report) {}, report.Policy{Rate: 5e-5}, "divergence", report.NotEnoughData,
-			"46,113 of 59,914 calls: rate < 6.5e-5 at 95 %; wait for 13,801 more",
-		},
-		"drift compares nothing": {
-			func(r *report.Report) {
-				op := closing(r)
-				op.Tallies[report.Seeded], op.Outcomes = report.Tally{}, nil
-				found(r, report.Lockstep, report.DriftGap, "", 30_000)
-			},
-			report.Policy{}, "divergence", report.NotEnoughData, "wait for 13,850 more",
-		},
-		"few keys": {
-			func(r *report.Report) { closing(r).Keys = nil },
-			report.Policy{}, "keys", report.NotEnoughData, "wait for calls of other keys",
-		},
-		"a rare refusal": {
-			func(r *report.Report) { closing(r).Outcomes["session_closed"] = 4 },
-			report.Policy{}, "outcomes", report.NotEnoughData, "session_closed compared 4 times",
-		},
-		"refusals only": {
-			func(r *report.Report) { closing(r).Outcomes = map[string]int64{"session_closed": 900, "ok": 0} },
-			report.Policy{Outcomes: -1}, "outcomes", report.NotEnoughData, "ok compared 0 times",
-		},
-		"no success": {
-			func(r *report.Report) { closing(r).Outcomes = map[string]int64{"session_closed": 900} },
-			report.Policy{}, "outcomes", report.NotEnoughData, "no call that succeeded",
-		},
-		"many drops": {
-			func(r *report.Report) {
-				tally := closing(r).Tallies[report.Lockstep]
-				tally.NotCompared["dropped_bytes"] = 400
-				tally.Eligible += 400
-				closing(r).Tallies[report.Lockstep] = tally
-			},
-			report.Policy{}, "coverage", report.NotReady, "mostly dropped_bytes, 400 times: raise Config.Workers or Config.QueueBytes",
-		},
-		"drops, maybe": {
-			func(r *report.Report) {
-				tally := closing(r).Tallies[report.Lockstep]
-				tally.NotCompared["dropped_queue"] += 195
-				tally.Eligible += 195
-				closing(r).Tallies[report.Lockstep] = tally
-			},
-			report.Policy{}, "coverage", report.NotEnoughData, "mostly dropped_queue",
-		},
-		"slow": {
-			func(r *report.Report) { closing(r).Candidate = constant(50*time.Millisecond, 5000) },
-			report.Policy{}, "latency", report.NotReady, "beyond doubt",
-		},
-		"slow as a rule": {
-			func(r *report.Report) { closing(r).Candidate = constant(5*time.Millisecond, 5000) },
-			report.Policy{}, "latency", report.NotReady, "two round trips longer",
-		},
-		"not yet slow": {
-			func(r *report.Report) { closing(r).Candidate = constant(5*time.Millisecond, 300) },
-			report.Policy{}, "latency", report.NotEnoughData, "300 calls of both paths",
-		},
-		"a lost update": {
-			func(r *report.Report) { found(r, report.Free, report.LostUpdate, "", 1) },
-			report.Policy{}, "audit", report.NotReady, "update lost, once",
-		},
-		"nobody met": {
-			func(r *report.Report) {
-				for i := range r.Operations {
-					r.Operations[i].Contended = 200
-				}
-			},
-			report.Policy{}, "audit", report.NotEnoughData, "the zero is empty: only 2,600 commits met another writer",
-		},
-		"the end differs": {
-			func(r *report.Report) { r.Verify.Findings = map[report.Class]int64{report.TTLDiffers: 1} },
-			report.Policy{}, "end state", report.NotReady, "expiry differs, once",
-		},
-		"no verifier": {
-			func(r *report.Report) { r.Verify = report.Verify{} },
-			report.Policy{}, "end state", report.NotEnoughData, "no round",
-		},
-		"one round": {
-			func(r *report.Report) { r.Verify.Settled, r.Verify.Pending = 1, 2 },
-			report.Policy{}, "end state", report.NotEnoughData, "2 keys differed and will be looked at again",
-		},
-		"keys that move": {
-			func(r *report.Report) { r.Verify.Settled, r.Verify.Unknown = 0, 2 },
-			report.Policy{}, "end state", report.NotEnoughData, "quiet hour",
-		},
-		"keys that nobody verifies": {
-			func(r *report.Report) { r.Verify.Evicted = 1 },
-			report.Policy{}, "end state", report.NotEnoughData, "raise Config.Keys",
-		},
-		"errors": {
-			func(r *report.Report) { r.Health.Candidate.Errors["unavailable"] = 500 },
-			report.Policy{}, "errors", report.NotReady, "mend the candidate's store",
-		},
-		"errors, maybe": {
-			func(r *report.Report) { r.Health.Candidate.Errors["unavailable"] = 150 },
-			report.Policy{}, "errors", report.NotEnoughData, "wait for more calls",
-		},
-		"lock timeouts": {
-			func(r *report.Report) { r.Health.Candidate.Errors["contended"] = 500 },
-			report.Policy{}, "lock timeouts", report.NotReady, "lockupdate.Config.MaxWait",
-		},
-		"lag": {
-			func(r *report.Report) { r.Health.Lag = constant(3*time.Second, 500) },
-			report.Policy{}, "lag", report.NotReady, "raise Config.Workers",
-		},
-		"no lag": {
-			func(r *report.Report) { r.Health.Lag = constant(3*time.Second, 100) },
-			report.Policy{}, "lag", report.NotEnoughData, "it takes 368 calls",
-		},
-		"open breaker": {
-			func(r *report.Report) { r.Health.Breaker = "open" },
-			report.Policy{}, "breaker", report.NotReady, "did a moment ago",
-		},
-		"a panic": {
-			func(r *report.Report) { r.Health.Panics = 1 },
-			report.Policy{}, "panics", report.NotReady, "log",
-		},
-		"no calibration": {
-			func(r *report.Report) { r.Calibration = nil },
-			report.Policy{}, "calibration", report.NotEnoughData, "A/A",
-		},
-		"a short calibration": {
-			func(r *report.Report) { r.Calibration.Compared = 20_000 },
-			report.Policy{}, "calibration", report.NotEnoughData, "too short by 9,956 calls",
-		},
-		"noise": {
-			func(r *report.Report) { r.Calibration.Blocking = 1 },
-			report.Policy{}, "calibration", report.NotReady, "noise of its own",
-		},
-		"another build": {
-			func(r *report.Report) { r.Processes[0].Build = "b7702ad" },
-			report.Policy{}, "fleet", report.NotReady, "several builds: 4f1c2e9, b7702ad",
-		},
-		"a process that fell silent": {
-			func(r *report.Report) { r.Processes[0].Seen = r.Taken.Add(-3 * time.Minute) },
-			report.Policy{}, "fleet", report.NotReady, "desk-0 was not heard of for 3m0s",
-		},
-		"a process that does something else": {
-			func(r *report.Report) { r.Processes[0].Mode = "off" },
-			report.Policy{}, "fleet", report.NotReady, "desk-0 is in off, not shadow",
-		},
-		"a mixed fleet": {
-			func(r *report.Report) { r.Mode = "mixed" },
-			report.Policy{}, "fleet", report.NotReady, "several modes",
-		},
+		"lost count": {"accounting", fails, "does not add up: session/close, seeded",
+			tally(report.Seeded, func(t *report.Tally) { t.Eligible++ })},
+		"a finding without a call": {"accounting", fails, "1 ttl difference", func(r rep) {
+			closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.TTLDiffers, Count: 1}}
+		}},
+		"a class from the future": {"accounting", fails, "later version",
+			tally(report.Seeded, func(t *report.Tally) { t.Classes["worse"] = 0 })},
+		"a policy that makes no sense": {"policy", fails, "rate is 7", func(rep) {}},
+		"a difference in lockstep": {"divergence", fails, "expiry differs, once. What to do: find the write",
+			func(r rep) { found(r, report.Lockstep, report.TTLDiffers, "", 1) }},
+		"a difference without a finding": {"divergence", fails, "value differs, 2 times", func(r rep) {
+			found(r, report.Seeded, report.ValueDiffers, "rating", 2)
+			closing(r).Findings = nil
+		}},
+		"a stricter rate": {"divergence", waits, "46,113 of 59,914 calls: rate < 6.5e-5 at 95 %; wait for 13,801 more",
+			func(rep) {}},
+		"drift compares nothing": {"divergence", waits, "wait for 13,850 more", func(r rep) {
+			closing(r).Tallies[report.Seeded], closing(r).Outcomes = report.Tally{}, nil
+			found(r, report.Lockstep, report.DriftGap, "", 30_000)
+		}},
+		"few keys": {"keys", waits, "wait for calls of other keys", func(r rep) { closing(r).Keys = nil }},
+		"a rare refusal": {"outcomes", waits, "session_closed compared 4 times",
+			func(r rep) { closing(r).Outcomes["session_closed"] = 4 }},
+		"refusals only": {"outcomes", waits, "ok compared 0 times",
+			func(r rep) { closing(r).Outcomes = map[string]int64{"session_closed": 900, "ok": 0} }},
+		"no success": {"outcomes", waits, "no call that succeeded",
+			func(r rep) { closing(r).Outcomes = map[string]int64{"session_closed": 900} }},
+		"many drops": {"coverage", fails, "mostly dropped_bytes, 400 times: raise Config.Workers or Config.QueueBytes",
+			missed("dropped_bytes", 400)},
+		"drops, maybe":   {"coverage", waits, "mostly dropped_queue", missed("dropped_queue", 195)},
+		"slow":           {"latency", fails, "beyond doubt", candidate(50*time.Millisecond, 5000)},
+		"slow as a rule": {"latency", fails, "two round trips longer", candidate(5*time.Millisecond, 5000)},
+		"not yet slow":   {"latency", waits, "300 calls of both paths", candidate(5*time.Millisecond, 300)},
+		"a lost update":  {"audit", fails, "update lost, once", func(r rep) { found(r, report.Free, report.LostUpdate, "", 1) }},
+		"nobody met": {"audit", waits, "the zero is empty: only 2,600 commits met another writer", func(r rep) {
+			for i := range r.Operations {
+				r.Operations[i].Contended = 200
+			}
+		}},
+		"the end differs": {"end state", fails, "expiry differs, once",
+			func(r rep) { r.Verify.Findings = map[report.Class]int64{report.TTLDiffers: 1} }},
+		"no verifier": {"end state", waits, "no round", func(r rep) { r.Verify = report.Verify{} }},
+		"one round": {"end state", waits, "2 keys differed and will be looked at again",
+			func(r rep) { r.Verify.Settled, r.Verify.Pending = 1, 2 }},
+		"keys that move":            {"end state", waits, "quiet hour", func(r rep) { r.Verify.Settled, r.Verify.Unknown = 0, 2 }},
+		"keys that nobody verifies": {"end state", waits, "raise Config.Keys", func(r rep) { r.Verify.Evicted = 1 }},
+		"errors":                    {"errors", fails, "mend the candidate's store", failing("unavailable", 500)},
+		"errors, maybe":             {"errors", waits, "wait for more calls", failing("unavailable", 150)},
+		"lock timeouts":             {"lock timeouts", fails, "lockupdate.Config.MaxWait", failing("contended", 500)},
+		"lag":                       {"lag", fails, "raise Config.Workers", func(r rep) { r.Health.Lag = constant(3*time.Second, 500) }},
+		"no lag":                    {"lag", waits, "it takes 368 calls", func(r rep) { r.Health.Lag = constant(3*time.Second, 100) }},
+		"open breaker":              {"breaker", fails, "did a moment ago", func(r rep) { r.Health.Breaker = "open" }},
+		"a panic":                   {"panics", fails, "log", func(r rep) { r.Health.Panics = 1 }},
+		"no calibration":            {"calibration", waits, "A/A", func(r rep) { r.Calibration = nil }},
+		"a short calibration": {"calibration", waits, "too short by 9,956 calls",
+			func(r rep) { r.Calibration.Compared = 20_000 }},
+		"noise": {"calibration", fails, "noise of its own", func(r rep) { r.Calibration.Blocking = 1 }},
+		"another build": {"fleet", fails, "several builds: 4f1c2e9, b7702ad",
+			func(r rep) { r.Processes[0].Build = "b7702ad" }},
+		"a process that fell silent": {"fleet", fails, "desk-0 was not heard of for 3m0s",
+			func(r rep) { r.Processes[0].Seen = r.Taken.Add(-3 * time.Minute) }},
+		"a process that does something else": {"fleet", fails, "desk-0 is in off, not shadow",
+			func(r rep) { r.Processes[0].Mode = "off" }},
+		"a mixed fleet": {"fleet", fails, "several modes", func(r rep) { r.Mode = "mixed" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reporttest.Ready()
 			c.change(r)
-			v := r.Judge(c.policy)
+			v := r.Judge(policies[name])
 			g := gate(t, v, c.gate)
 			assert.Equal(t, c.state, g.State, "%+v", g)
 			assert.Contains(t, g.Have+"\n"+g.Why, c.says)
@@ -290,6 +166,31 @@ func TestEachGateDecides(t *testing.T) {
 			assert.Equal(t, c.state, v.State, v.Headline)
 		})
 	}
+}
+
+// tally returns a change of a tally of session/close.
+func tally(c report.Comparator, change func(*report.Tally)) func(*report.Report) {
+	return func(r *report.Report) {
+		t := closing(r).Tallies[c]
+		change(&t)
+		closing(r).Tallies[c] = t
+	}
+}
+
+// missed adds calls that the lockstep did not compare.
+func missed(reason report.Reason, n int64) func(*report.Report) {
+	return tally(report.Lockstep, func(t *report.Tally) {
+		t.NotCompared[reason] += n
+		t.Eligible += n
+	})
+}
+
+func failing(reason string, n int64) func(*report.Report) {
+	return func(r *report.Report) { r.Health.Candidate.Errors[reason] = n }
+}
+
+func candidate(d time.Duration, n int) func(*report.Report) {
+	return func(r *report.Report) { closing(r).Candidate = constant(d, n) }
 }
 
 // A Policy can waive some gates.
@@ -309,10 +210,7 @@ func TestPolicyWaivesGates(t *testing.T) {
 
 func TestExcusedReasonsKeepTheCoverage(t *testing.T) {
 	r := reporttest.Ready()
-	tally := closing(r).Tallies[report.Seeded]
-	tally.NotCompared["not_applicable"] = 40_000
-	tally.Eligible += 40_000
-	closing(r).Tallies[report.Seeded] = tally
+	missed("not_applicable", 40_000)(r)
 	assert.Equal(t, report.Ready, r.Judge(report.Policy{}).State)
 }
 
@@ -441,10 +339,7 @@ func TestRemediesNameSettings(t *testing.T) {
 			continue // without a remedy
 		}
 		r := reporttest.Ready()
-		tally := closing(r).Tallies[report.Lockstep]
-		tally.NotCompared[reason] += 4000
-		tally.Eligible += 4000
-		closing(r).Tallies[report.Lockstep] = tally
+		missed(reason, 4000)(r)
 		assert.Regexp(t, `\bConfig\.[A-Z]`, gate(t, r.Judge(report.Policy{}), "coverage").Why, reason)
 	}
 }
