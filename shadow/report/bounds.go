@@ -57,35 +57,19 @@ func callsFor(rate float64, events int64, confidence float64) int64 {
 // small. Any distribution will do: the number of values below a quantile is binomial (Thompson,
 // Annals of Mathematical Statistics 7, 1936; Hahn and Meeker, Statistical Intervals, 1991, section 5.2).
 func upperRank(n int64, q, confidence float64) int64 {
-	if n <= 0 || q <= 0 || q >= 1 || float64(n)*math.Log(q) > math.Log1p(-confidence) {
-		return 0
+	if k := lowerRank(n, 1-q, confidence); k > 0 {
+		return n - k + 1
 	}
-	return n - lowerRank(n, 1-q, confidence) + 1
+	return 0
 }
 
 // lowerRank is the counterpart of upperRank: the value of its rank is at most the q-quantile.
 // It is the largest k with P(B < k) <= 1-confidence.
-func lowerRank(n int64, q, confidence float64) (k int64) {
+func lowerRank(n int64, q, confidence float64) int64 {
 	if n <= 0 || q <= 0 || q >= 1 {
 		return 0
 	}
-	b := binomial{n, q}
-	if b.huge() {
-		z := math.Sqrt2 * math.Erfinv(2*confidence-1)
-		return max(0, int64(math.Floor(float64(n)*q-z*math.Sqrt(b.variance()))))
-	}
-	k, weights := b.terms()
-	var total, below float64
-	for _, weight := range weights {
-		total += weight
-	}
-	for _, weight := range weights {
-		if below += weight; below > (1-confidence)*total {
-			break
-		}
-		k++
-	}
-	return k
+	return int64(sort.Search(int(n), func(k int) bool { return binomial{n, q}.atMost(int64(k)) > 1-confidence }))
 }
 
 // quantileRanks returns the ranks of two of n values between which the q-quantile lies, with

@@ -162,15 +162,3 @@ func TestRateBoundsCoverTheRate(t *testing.T) {
 		assert.Greater(t, float64(lower)/runs, 0.94, "rate %v", rate)
 	}
 }
-
-func TestBoundsAreMonotonic(t *testing.T) {
-	for n := int64(100); n < 40_000; n = n*3/2 + 1 {
-		for events := range int64(5) {
-			upper := rateUpper(events, n, 0.95)
-			assert.Less(t, upper, rateUpper(events+1, n, 0.95))
-			assert.Greater(t, upper, rateUpper(events, n*2, 0.95))
-			assert.Less(t, upper, rateUpper(events, n, 0.99))
-			assert.LessOrEqual(t, rateLower(events, n, 0.95), float64(events)/float64(n))
-		}
-	}
-}
