@@ -201,7 +201,7 @@ func (w *worker) resync(t *keyState) {
 		w.lose(t, err)
 		return
 	}
-	w.counters.resynced(cause)
+	w.counters.locked(func(h *report.Health) { h.Resyncs[cause]++ })
 	t.holds(t.op.compare.digest(v))
 	t.gap, t.retries = false, 0
 	t.waitUntil = time.Now().Add(w.cfg.LockstepWait)

@@ -92,7 +92,7 @@ func (c *conflict) run() (settled bool) {
 	if class != report.Match {
 		explain += "; its fn ran for up to " + c.hold.Round(time.Microsecond).String()
 	}
-	c.audited(ack{item: c.it, contended: first.contended() || second.contended()}, class, explain)
+	c.audited(ack{item: c.it, contended: first.contended() || second.contended()}, finding{class: class, explain: explain})
 	return true
 }
 

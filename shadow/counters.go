@@ -1,14 +1,11 @@
 package shadow
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/sony/gobreaker/v2"
 
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/internal/diff"
@@ -149,12 +146,6 @@ func (c *counters) reset(domain, name string) {
 	c.markLocked("counted anew: "+domain+"/"+name, "")
 }
 
-func (c *counters) mark(what, why string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.markLocked(what, why)
-}
-
 func (c *counters) markLocked(what, why string) {
 	c.marks = append(c.marks, report.Mark{At: time.Now(), What: what, Why: why})
 	c.marks = c.marks[max(0, len(c.marks)-maxMarks):]
@@ -178,13 +169,6 @@ func (c *counters) addPeakLocked(peak *report.Peak) {
 	}
 }
 
-// newPeak forgets the busiest minute, after a change of the share of keys.
-func (c *counters) newPeak() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.peak, c.switched = report.Peak{}, time.Now()
-}
-
 // keyName returns the name that a report shows for a key.
 func (c *counters) keyName(key rmw.Key) (name string) {
 	defer func() {
@@ -199,66 +183,15 @@ func (c *counters) keyName(key rmw.Key) (name string) {
 	return c.redactor.Text(key.Name)
 }
 
-// called counts a call of the hidden path.
-func (c *counters) called(err error) {
+// locked runs f under the lock, for which callers of the serving path wait, too.
+func (c *counters) locked(f func(h *report.Health)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.health.Candidate.Calls++
-	if errors.Is(err, errPanicked) {
-		c.health.Panics++
-	}
-	if outageOf(err) != "" {
-		c.health.Candidate.Errors[reasonName(err)]++
-	}
-}
-
-func (c *counters) breakerChanged(to gobreaker.State) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.health.Breaker = to.String()
-	if to == gobreaker.StateOpen {
-		c.health.BreakerTrips++
-	}
+	f(&c.health)
 }
 
 // panicked counts a panic of a comparison.
-func (c *counters) panicked() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.health.Panics++
-}
-
-// waited records how long a call was in the queue.
-func (c *counters) waited(it *item) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.health.QueueWait.Record(time.Since(it.ended))
-}
-
-// resynced counts a copy of a key, by its cause.
-func (c *counters) resynced(cause string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.health.Resyncs[cause]++
-}
-
-// raced records the latency of an update of the free run.
-func (c *counters) raced(it *item, took, waited time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	it.op.Candidate.Record(took)
-	c.health.LockWait.Record(waited)
-}
-
-// audited counts a commit of the free run with a known place in the chain.
-func (c *counters) audited(a ack) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a.op.Audited++
-	if a.contended {
-		a.op.Contended++
-	}
-}
+func (c *counters) panicked() { c.locked(func(h *report.Health) { h.Panics++ }) }
 
 // round adds a round of the verifier.
 func (c *counters) round(r report.Verify) report.Verify {

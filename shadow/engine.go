@@ -248,7 +248,7 @@ func (e *engine) hand(it *item) {
 			it.left.Add(1)
 		}
 	}
-	e.counters.waited(it)
+	e.counters.locked(func(h *report.Health) { h.QueueWait.Record(time.Since(it.ended)) })
 	if why != "" && it.written {
 		e.lockstep.miss([]uint64{it.hash}, false)
 	}
@@ -331,11 +331,7 @@ func (e *engine) isClosed() bool {
 }
 
 // stop drops the calls that come from now on.
-func (e *engine) stop() {
-	e.counters.mu.Lock()
-	defer e.counters.mu.Unlock()
-	e.closed = true
-}
+func (e *engine) stop() { e.counters.locked(func(*report.Health) { e.closed = true }) }
 
 // drain waits until nothing is in flight.
 func (e *engine) drain(ctx context.Context) error {

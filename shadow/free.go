@@ -86,7 +86,10 @@ func (f *free) race(it *item) {
 		f.settle(it, report.Free, refused(it.call, err, "an update of a scratch key"))
 		return
 	}
-	f.counters.raced(it, ended.Sub(began), res.Waited)
+	f.counters.locked(func(h *report.Health) {
+		it.op.Candidate.Record(ended.Sub(began))
+		h.LockWait.Record(res.Waited)
+	})
 	a := ack{item: it, n: l.after.n, id: l.id, contended: res.Attempts > 1 || res.Waited > 0, at: ended}
 	dated := dating{}
 	if l.after.dated == l.id {
@@ -148,17 +151,19 @@ func (f *free) checkLocked(c *chain, seen link, read time.Time) {
 		case expired: // together with the evidence
 			f.unknown(a)
 		case times > 1:
-			f.audited(a, report.DoubleApply, "an acknowledged commit is in the chain twice")
+			f.audited(a, finding{class: report.DoubleApply, explain: "an acknowledged commit is in the chain twice"})
 		case times == 1:
-			f.audited(a, report.Match, "")
+			f.audited(a, finding{class: report.Match})
 		case a.n > seen.n && !a.at.Before(read):
 			return false // the link may be older than the commit
 		case a.n > seen.n:
-			f.audited(a, report.LostUpdate, "a commit was acknowledged, and the chain ends before it")
+			f.audited(a, finding{class: report.LostUpdate, explain: "a commit was acknowledged, and the chain ends before it"})
 		case place < 0:
 			f.unknown(a)
 		default:
-			f.audited(a, report.LostUpdate, "a commit was acknowledged, and another one has taken its place in the chain")
+			f.audited(a, finding{
+				class: report.LostUpdate, explain: "a commit was acknowledged, and another one has taken its place in the chain",
+			})
 		}
 		return true
 	})
@@ -167,13 +172,15 @@ func (f *free) checkLocked(c *chain, seen link, read time.Time) {
 // unknown settles a commit without a visible place in the chain.
 func (f *free) unknown(a ack) { f.settle(a.item, report.Free, finding{class: report.Match}) }
 
-func (f *free) audited(a ack, class report.Class, explain string) {
-	f.settleAudited(a, finding{class: class, explain: explain})
-}
-
-func (f *free) settleAudited(a ack, result finding) {
+// audited settles a commit with a known place in the chain.
+func (f *free) audited(a ack, result finding) {
 	result.legacy, result.candidate = "committed", "committed"
-	f.counters.audited(a)
+	f.counters.locked(func(*report.Health) {
+		a.op.Audited++
+		if a.contended {
+			a.op.Contended++
+		}
+	})
 	f.settle(a.item, report.Free, result)
 }
 
@@ -275,7 +282,7 @@ func (f *free) compareExpiryLocked(c *chain, dated dating, seen link, left time.
 		return
 	}
 	c.acks = slices.Delete(c.acks, newest, newest+1)
-	f.settleAudited(a, expiryFinding(want, left,
+	f.audited(a, expiryFinding(want, left,
 		"an update that keeps the expiry has changed it: it was set some seconds before, on the same key"))
 }
 

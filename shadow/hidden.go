@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -35,7 +36,13 @@ func newHiddenPath(store rmw.Store, c *counters) *hiddenPath {
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			return c.ConsecutiveFailures >= 10 || c.Requests >= 100 && c.TotalFailures*2 > c.Requests
 		},
-		OnStateChange: func(_ string, _, to gobreaker.State) { c.breakerChanged(to) },
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			c.locked(func(health *report.Health) {
+				if health.Breaker = to.String(); to == gobreaker.StateOpen {
+					health.BreakerTrips++
+				}
+			})
+		},
 	})
 	return h
 }
@@ -51,7 +58,15 @@ func (h *hiddenPath) call(do func(ctx context.Context) error) error {
 		return struct{}{}, do(ctx)
 	})
 	if err == nil || !h.ended() { // an error after Close or Kill says nothing about the path
-		h.counters.called(err)
+		h.counters.locked(func(health *report.Health) {
+			health.Candidate.Calls++
+			if errors.Is(err, errPanicked) {
+				health.Panics++
+			}
+			if outageOf(err) != "" {
+				health.Candidate.Errors[reasonName(err)]++
+			}
+		})
 	}
 	return err
 }

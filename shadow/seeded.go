@@ -115,9 +115,7 @@ func (t *trial) recordLatency(took time.Duration) {
 	if t.it.written && t.active[index(report.Free)] {
 		return
 	}
-	t.counters.mu.Lock()
-	defer t.counters.mu.Unlock()
-	t.it.op.Candidate.Record(took - t.inFn)
+	t.counters.locked(func(*report.Health) { t.it.op.Candidate.Record(took - t.inFn) })
 }
 
 func (t *trial) update() (finding, report.Reason) {

@@ -89,8 +89,10 @@ func (s *Store) SetPercent(percent float64, why string) error {
 	if s.engine.isClosed() {
 		s.share.Store(0) // a Close or Kill came in between
 	}
-	s.counters.mark(fmt.Sprintf("%v %% of the keys", percent), why)
-	s.counters.newPeak()
+	s.counters.locked(func(*report.Health) {
+		s.counters.markLocked(fmt.Sprintf("%v %% of the keys", percent), why)
+		s.counters.peak, s.counters.switched = report.Peak{}, time.Now() // the busiest minute had another share
+	})
 	return nil
 }
 
@@ -102,7 +104,7 @@ func (s *Store) Kill(why string) {
 		return
 	}
 	s.share.Store(0)
-	s.counters.mark("killed", why)
+	s.counters.locked(func(*report.Health) { s.counters.markLocked("killed", why) })
 	s.engine.kill()
 	s.share.Store(0) // a SetPercent may have come in between
 }
