@@ -263,8 +263,8 @@ func TestExpiriesInAnotherOrder(t *testing.T) {
 // A round does not wait for a key with a call in flight.
 func TestVerifyWaitsForNoKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newSwitched()
-		hidden.hang.Store(true)
+		hidden := newDistant(1, 0, 0)
+		hidden.become(hanging)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Timeout: time.Hour})
 		set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
 		synctest.Wait()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -26,6 +27,7 @@ type distant struct {
 	random *rand.Rand
 	state  outage
 	late   sync.WaitGroup
+	calls  atomic.Int64
 }
 
 type outage int
@@ -77,6 +79,7 @@ func (d *distant) fails(ctx context.Context, reason error) error {
 
 // arrive is the way of a command.
 func (d *distant) arrive(ctx context.Context) error {
+	d.calls.Add(1)
 	d.mu.Lock()
 	state := d.state
 	d.mu.Unlock()

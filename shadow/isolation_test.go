@@ -3,7 +3,6 @@ package shadow_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,28 +16,6 @@ import (
 	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
-
-// switched is a path that hangs or fails on demand.
-type switched struct {
-	*rmwtest.Memory
-	hang  atomic.Bool
-	down  atomic.Bool
-	calls atomic.Int64
-}
-
-func newSwitched() *switched { return &switched{Memory: rmwtest.NewMemory()} }
-
-func (p *switched) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	p.calls.Add(1)
-	switch {
-	case p.hang.Load():
-		<-ctx.Done()
-		return rmw.Result{}, &rmw.Error{Reason: rmw.ErrUnavailable, Cause: ctx.Err()}
-	case p.down.Load():
-		return rmw.Result{}, &rmw.Error{Reason: rmw.ErrUnavailable}
-	}
-	return p.Memory.Update(ctx, key, fn)
-}
 
 // passed counts the calls that one comparator did not compare, by reason.
 func passed(r *report.Report, c report.Comparator) map[report.Reason]int64 {
@@ -62,8 +39,8 @@ func compared(r *report.Report, c report.Comparator) (n int64) {
 // A hung hidden path delays no caller, and the calls that were not compared are counted.
 func TestHungPathDelaysNoCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newSwitched()
-		hidden.hang.Store(true)
+		hidden := newDistant(1, 0, 0)
+		hidden.become(hanging)
 		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2})
 		began := time.Now()
 		calls(t, s, 1000, 10)
@@ -75,7 +52,7 @@ func TestHungPathDelaysNoCaller(t *testing.T) {
 		assert.EqualValues(t, 50, r.Health.QueueMost)
 
 		// Once the path answers again, the breaker closes by itself.
-		hidden.hang.Store(false)
+		hidden.become(up)
 		require.NoError(t, s.Drain(t.Context()))
 		time.Sleep(time.Minute)
 		for i := range 10 {
@@ -93,8 +70,8 @@ func TestHungPathDelaysNoCaller(t *testing.T) {
 
 func TestCloseIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newSwitched()
-		hidden.hang.Store(true)
+		hidden := newDistant(1, 0, 0)
+		hidden.become(hanging)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Timeout: time.Hour})
 		calls(t, s, 100, 100)
 		began := time.Now()
@@ -113,8 +90,8 @@ func TestCloseIsBounded(t *testing.T) {
 
 func TestKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newSwitched()
-		hidden.hang.Store(true)
+		hidden := newDistant(1, 0, 0)
+		hidden.become(hanging)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{})
 		calls(t, s, 100, 100)
 		s.Kill("too much load")
@@ -137,8 +114,8 @@ func TestKill(t *testing.T) {
 
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newSwitched()
-		hidden.down.Store(true)
+		hidden := newDistant(1, 0, 0)
+		hidden.become(refusing)
 		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{})
 		load := func() {
 			for i := range 200 {
@@ -155,7 +132,7 @@ func TestBreaker(t *testing.T) {
 		assert.Positive(t, passed(r, report.Seeded)[notcompared.DroppedBreaker])
 		assert.Positive(t, passed(r, report.Seeded)[notcompared.ShadowUnavailable])
 		assert.Less(t, hidden.calls.Load(), int64(100), "a dead store is left alone")
-		hidden.down.Store(false)
+		hidden.become(up)
 		time.Sleep(6 * time.Second)
 		load()
 		time.Sleep(6 * time.Second)
@@ -168,8 +145,8 @@ func TestBreaker(t *testing.T) {
 
 func TestBytesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newSwitched()
-		hidden.hang.Store(true)
+		hidden := newDistant(1, 0, 0)
+		hidden.become(hanging)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueBytes: 100_000})
 		large := rmw.String(string(make([]byte, 10_000)))
 		for i := range 100 {
