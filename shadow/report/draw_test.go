@@ -1,7 +1,9 @@
 package report_test
 
 import (
-	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -10,141 +12,118 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// drawReport draws a report that adds up. It has few names, so that two reports share some.
+// texts are the values of a field. They are few, so that two reports share some, and some are unusual.
+var texts = map[string][]string{
+	"Build": {"", "1", "2", "1,3"}, "Breaker": {"closed", "half-open", "open"}, "Mode": {"", "off", "shadow", "reverse", "mixed"},
+	"Class":   {string(report.Match), string(report.ValueDiffers), string(report.LostUpdate), string(report.DriftGap)},
+	"Reason":  {"", "dropped_queue", "a reason without a blank-goes-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on"},
+	"Explain": {"", "a sentence that says what this means, and is long enough to need two lines"},
+	"Path":    {"", "x", "members[].a_very_long_path_that_goes_on.and_on.and_on.and_on.and_on.until_it_ends"},
+	"Key":     {"k1", "k3\x1b[31m", "schlüssel"}, "Comparator": {"seeded", "lockstep", "free"},
+	"": {"a", "b", "a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z-and-longer-still"},
+}
+
+// drawReport draws a report that adds up.
 func drawReport(t *rapid.T, label string) *report.Report {
-	d := drawing{t, label}
-	r := &report.Report{
-		Schema: report.Schema, Name: d.of("name", "desk", "chat"), Build: d.of("build", "", "1", "2", "1,3"),
-		Mode: d.of("mode", "", "off", "shadow", "reverse", "mixed"), Percent: float64(d.n("percent", 100)),
-		Started: d.at("started"), Taken: reporttest.Start().Add(time.Hour),
-		Verify: report.Verify{
-			Rounds: int(d.n("rounds", 2)), Last: d.at("last"), Touched: d.n("touched", 2), Settled: int(d.n("settled", 3)),
-			Findings: counts(d, "verified", report.TTLDiffers, report.ValueDiffers),
-		},
-		Health: report.Health{
-			Legacy:    report.PathHealth{Calls: d.n("calls", 9), Errors: counts(d, "errors", "contended", "unavailable")},
-			Candidate: report.PathHealth{Calls: d.n("calls", 9)},
-			Breaker:   d.of("breaker", "closed", "half-open", "open"), QueueMost: d.n("most", 9), Lag: d.latency("lag"),
-		},
-	}
-	for _, name := range d.some("operations", "a", "b", "a-very-long-name-of-an-operation-that-does-something") {
-		r.Operations = append(r.Operations, d.operation(name))
-	}
-	for i := range d.n("minutes", 4) {
-		at := r.Started.Add(time.Duration(i) * time.Minute)
-		r.Timeline = append(r.Timeline, report.Minute{At: at, Compared: d.n("compared", 9), Diverged: i % 2})
-	}
-	for range d.n("peak", 3) {
-		r.Peak.Add(report.Minute{At: d.at("minute"), Compared: d.n("compared", 9), NotCompared: d.n("not", 2), Dropped: d.n("dropped", 2)})
-	}
-	for range d.n("marks", 3) {
-		r.Marks = append(r.Marks, report.Mark{At: d.at("mark"), What: d.of("what", "on", "off")})
-	}
-	for _, key := range d.some("keys", "k1", "k2", "k3\x1b[31m", "schlüssel-"+fmt.Sprint(d.n("key", 3))) {
-		r.Keys = append(r.Keys, report.DirtyKey{
-			Key: key, Domain: "room", Count: d.n("count", 5), Class: report.ValueDiffers, First: d.at("first"), OpID: d.of("id", "1", "2"),
-		})
-	}
-	for range d.n("samples", 8) {
-		r.Samples = append(r.Samples, report.Sample{
-			Comparator: report.Seeded, Class: report.ValueDiffers, Domain: "room", Operation: d.of("op", "a", "b"),
-			OpID: d.of("id", "1", "2"), At: d.at("at"), More: int(d.n("more", 2)),
-			Explain: d.of("explain", "", "a sentence that says what this means, and is long enough to need two lines"),
-			Differences: []report.Difference{
-				{Path: d.of("path", "x", "y"), Legacy: "1", Candidate: d.of("token", "2", "~a-token-that-is-as-long-as-tokens-can-be")},
-			},
-		})
-	}
-	for _, name := range d.some("processes", "p1", "p2", "a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z-and-longer") {
-		r.Processes = append(r.Processes, report.Process{
-			Name: name, Asked: "shadow", Mode: d.of("mode", "off", "shadow"), Percent: float64(d.n("percent", 1)), Seen: d.at("seen"),
-			Reason: d.of("reason", "", "somebody-has-typed-a-reason-without-a-single-blank-in-it-which-goes-on-and-on-and-on"),
-		})
-	}
-	if d.n("calibrated", 1) == 1 {
-		r.Calibration = &report.Calibration{Taken: d.at("calibration"), Compared: d.n("compared", 9), Blocking: d.n("blocking", 1)}
+	r := new(report.Report)
+	drawing{t, label}.fill(reflect.ValueOf(r).Elem(), "")
+	r.Schema, r.AA, r.Percent, r.Taken = report.Schema, false, min(r.Percent, 100), reporttest.Start().Add(time.Hour)
+	r.Operations = distinct(r.Operations, func(op report.Operation) string { return op.Domain + op.Name })
+	r.Keys = distinct(r.Keys, func(k report.DirtyKey) string { return k.Domain + k.Key })
+	r.Processes = distinct(r.Processes, func(p report.Process) string { return p.Name })
+	r.Timeline = distinct(r.Timeline, func(m report.Minute) string { return m.At.Truncate(time.Minute).UTC().String() })
+	for i := range r.Operations {
+		op := &r.Operations[i]
+		for c, t := range op.Tallies {
+			t.Compared = sum(t.Classes)
+			t.Eligible = t.Compared + t.InFlight + sum(t.NotCompared)
+			op.Tallies[c] = t
+		}
+		op.Findings = slices.DeleteFunc(op.Findings, func(f report.Finding) bool { return op.Tallies[f.Comparator].Classes[f.Class] == 0 })
+		op.Findings = distinct(op.Findings, func(f report.Finding) string { return string(f.Comparator) + string(f.Class) + f.Path })
+		if sum(op.Outcomes) > op.Tallies[report.Seeded].Compared {
+			op.Outcomes = nil
+		}
+		op.Contended = min(op.Contended, op.Audited)
 	}
 	return r
 }
 
-// drawing draws from small sets of values, some of them unusual.
+func sum[K comparable](counts map[K]int64) (sum int64) {
+	for n := range maps.Values(counts) {
+		sum += n
+	}
+	return sum
+}
+
+// distinct keeps the first element of each name.
+func distinct[T any](all []T, name func(T) string) []T {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(one T) bool {
+		was := seen[name(one)]
+		seen[name(one)] = true
+		return was
+	})
+}
+
 type drawing struct {
 	t     *rapid.T
 	label string
 }
 
-func (d drawing) n(what string, most int64) int64 {
-	return rapid.Int64Range(0, most).Draw(d.t, d.label+" "+what)
-}
+func (d drawing) n(most int64) int64 { return rapid.Int64Range(0, most).Draw(d.t, d.label) }
 
-func (d drawing) of(what string, values ...string) string {
-	return rapid.SampledFrom(values).Draw(d.t, d.label+" "+what)
-}
-
-func (d drawing) some(what string, values ...string) []string {
-	return rapid.SliceOfNDistinct(rapid.SampledFrom(values), 0, len(values), rapid.ID).Draw(d.t, d.label+" "+what)
-}
-
-// at draws a time in one of two zones.
-func (d drawing) at(what string) time.Time {
-	at := reporttest.Start().Add(time.Duration(d.n(what, 3)) * 30 * time.Second)
-	if d.n("zone", 1) == 1 {
-		return at.In(time.FixedZone("elsewhere", 3600))
+// fill draws all that is in v, the field of that name.
+func (d drawing) fill(v reflect.Value, name string) {
+	switch into := v.Addr().Interface().(type) {
+	case *time.Time:
+		if *into = reporttest.Start().Add(time.Duration(d.n(3)) * 30 * time.Second); d.n(1) == 1 {
+			*into = into.In(time.FixedZone("elsewhere", 3600))
+		}
+		return
+	case *report.Latency:
+		for range d.n(5) {
+			into.Record(time.Duration(d.n(1e9)))
+		}
+		return
+	case *report.KeySketch:
+		for range d.n(3) {
+			into.Add(uint64(d.n(5)))
+		}
+		return
 	}
-	return at
-}
-
-func (d drawing) latency(what string) (l report.Latency) {
-	for range d.n(what, 5) {
-		l.Record(time.Duration(d.n("took", 1e9)))
-	}
-	return l
-}
-
-func counts[K comparable](d drawing, what string, keys ...K) map[K]int64 {
-	out := map[K]int64{}
-	for _, key := range keys {
-		if n := d.n(what, 4); n > 0 {
-			out[key] = n
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		v.SetInt(d.n(9))
+	case reflect.Float64:
+		v.SetFloat(float64(d.n(100)))
+	case reflect.String:
+		words, ok := texts[name]
+		if !ok {
+			words = texts[""]
+		}
+		v.SetString(rapid.SampledFrom(words).Draw(d.t, d.label+" "+name))
+	case reflect.Pointer:
+		if d.n(1) == 1 {
+			v.Set(reflect.New(v.Type().Elem()))
+			d.fill(v.Elem(), name)
+		}
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			d.fill(value, field.Name)
+		}
+	case reflect.Slice:
+		for range d.n(3) {
+			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+			d.fill(v.Index(v.Len()-1), name)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range d.n(3) {
+			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			d.fill(key, v.Type().Key().Name())
+			d.fill(value, "")
+			v.SetMapIndex(key, value)
 		}
 	}
-	return out
-}
-
-func (d drawing) operation(name string) report.Operation {
-	op := report.Operation{
-		Domain: "room", Name: name, Since: d.at("since"), Tallies: map[report.Comparator]report.Tally{},
-		Legacy: d.latency("legacy"), Candidate: d.latency("candidate"), Audited: 9, Contended: d.n("contended", 9),
-	}
-	for _, comparator := range report.Comparators() {
-		if d.n("ran", 3) == 0 {
-			continue
-		}
-		t := report.Tally{
-			InFlight:    d.n("in flight", 2),
-			NotCompared: counts[report.Reason](d, "not compared", "dropped_queue", "not_applicable", "shadow_timeout"),
-			Classes:     counts(d, "classes", report.Match, report.ValueDiffers, report.LostUpdate, report.DriftGap),
-		}
-		for _, n := range t.Classes {
-			t.Compared += n
-		}
-		t.Eligible = t.Compared + t.InFlight
-		for _, n := range t.NotCompared {
-			t.Eligible += n
-		}
-		if n := t.Classes[report.ValueDiffers]; n > 0 {
-			op.Findings = append(op.Findings, report.Finding{
-				Comparator: comparator, Class: report.ValueDiffers, Count: n, First: d.at("first"), Last: d.at("last"),
-				Path: d.of("path", "", "x", "members[].a_very_long_path_that_goes_on.and_on.and_on.and_on.and_on.until_it_ends"),
-			})
-		}
-		op.Tallies[comparator] = t
-	}
-	if n := op.Tallies[report.Seeded].Compared; n > 0 {
-		op.Outcomes = map[string]int64{d.of("outcome", "ok", "room_full"): n}
-	}
-	for range d.n("keys", 3) {
-		op.Keys.Add(uint64(d.n("hash", 5)))
-	}
-	return op
 }
