@@ -54,28 +54,6 @@ func TestTooManyOperations(t *testing.T) {
 	})
 }
 
-// Domain.Keys declares the names of a small map of plain words as data: then no report has
-// them.
-func TestNamesThatAreData(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		run := func(cfg shadow.Config) string {
-			s := shadow.New(rmwtest.NewMemory(), storing(func(v rmw.Value) rmw.Value {
-				return document(v, func(doc map[string]any) { doc["unread"] = map[string]any{"anna": 7} })
-			}), cfg)
-			set(t, s, rmw.Key{Name: "room:1", Label: "room"}, rmw.String(`{"unread":{"anna":1}}`))
-			require.NoError(t, s.Drain(t.Context()))
-			require.NoError(t, s.Close())
-			var text strings.Builder
-			require.NoError(t, s.Report().WriteJSON(&text, report.Policy{}))
-			return text.String()
-		}
-		assert.Contains(t, run(shadow.Config{}), "unread.anna")
-		told := run(shadow.Config{Domains: map[string]shadow.Domain{"room": {Keys: []string{"unread.*"}}}})
-		assert.Contains(t, told, "unread.*")
-		assert.NotContains(t, told, "anna")
-	})
-}
-
 // Each scratch key has an expiry.
 func TestScratchKeysExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -101,43 +79,24 @@ func TestScratchKeysExpire(t *testing.T) {
 	})
 }
 
-// noting is a path that records the names of the keys and answers late.
-type noting struct {
-	*rmwtest.Memory
-	by   time.Duration
-	mu   sync.Mutex
-	seen map[string]bool
-}
-
-func (p *noting) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	p.mu.Lock()
-	p.seen[key.Name] = true
-	p.mu.Unlock()
-	res, err := p.Memory.Update(ctx, key, fn)
-	select {
-	case <-time.After(p.by):
-		return res, err
-	case <-ctx.Done():
-		return rmw.Result{}, &rmw.Error{Reason: rmw.ErrOutcomeUnknown}
-	}
-}
-
 // Scratch keys of a killed process expire, also those of a call that creates a key without
 // an expiry.
 func TestScratchKeysOfAKilledProcessExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &noting{Memory: rmwtest.NewMemory(), by: 100 * time.Millisecond, seen: map[string]bool{}}
-		s := shadow.New(rmwtest.NewMemory(), m, shadow.Config{Sole: true})
+		var seen sync.Map
+		hidden := after(func(_ *mutant, key rmw.Key, _ rmw.Result) {
+			seen.Store(key.Name, true)
+			time.Sleep(100 * time.Millisecond)
+		})
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Sole: true})
 		calls(t, s, 8, 8)
 		time.Sleep(50 * time.Millisecond)
 		s.Kill("now")
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		for name := range m.seen {
-			if strings.HasPrefix(name, "~") {
-				v, left, err := m.Get(t.Context(), name)
+		for name := range seen.Range {
+			if strings.HasPrefix(name.(string), "~") {
+				v, left, err := hidden.Get(t.Context(), name.(string))
 				require.NoError(t, err)
 				assert.False(t, v.Exists(), "%s %v", name, left)
 			}
