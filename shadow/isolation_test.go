@@ -2,7 +2,6 @@ package shadow_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,56 +189,34 @@ func TestFnRunsOnServingPathOnly(t *testing.T) {
 	})
 }
 
-// The comparison does not end with the caller's ctx.
-func TestComparisonOutlivesTheCallersCtx(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
-		ctx, cancel := context.WithCancel(t.Context())
-		_, err := s.Update(ctx, counter(1), add)
-		require.NoError(t, err)
-		cancel()
-		r := drained(t, s)
-		assert.EqualValues(t, 1, compared(r, report.Seeded))
-		assert.Empty(t, passed(r, report.Seeded))
-	})
-}
-
-// A panic of the user's Project is counted.
-func TestPanicsOfProjectAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{
-			Domains: map[string]shadow.Domain{"n": {Project: func(rmw.Value) (rmw.Value, error) { panic("oops") }}},
-		})
-		calls(t, s, 10, 1)
-		r := drained(t, s)
-		assert.Positive(t, r.Health.Panics)
-		assert.Positive(t, passed(r, report.Seeded)[notcompared.ShadowPanic])
-		assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
-	})
-}
-
-// A Project that panics only on the hidden path's value leaves no call in flight: the queue
-// would fill up for good.
-func TestPanicsOnValuesReadBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), storing(func(rmw.Value) rmw.Value { return rmw.String("broken") }), shadow.Config{
-			Sole: true,
-			Domains: map[string]shadow.Domain{"n": {Project: func(v rmw.Value) (rmw.Value, error) {
-				if v.Text() == "broken" {
+// A panic of the user's Project is counted, and leaves no call in flight: the queue would fill up for good.
+func TestPanicsOfProject(t *testing.T) {
+	for name, panics := range map[string]func(v rmw.Value) bool{
+		"on any value":                   func(rmw.Value) bool { return true },
+		"on the hidden path's own value": func(v rmw.Value) bool { return v.Text() == "broken" },
+	} {
+		run(t, name, func(t *testing.T) {
+			project := func(v rmw.Value) (rmw.Value, error) {
+				if panics(v) {
 					panic("oops")
 				}
 				return v, nil
-			}}},
+			}
+			hidden := storing(func(rmw.Value) rmw.Value { return rmw.String("broken") })
+			s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Sole: true, Domains: map[string]shadow.Domain{"n": {Project: project}}})
+			calls(t, s, 10, 10)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			require.NoError(t, s.Drain(ctx))
+			r := s.Report()
+			addsUp(t, r)
+			assert.Positive(t, r.Health.Panics)
+			assert.Positive(t, passed(r, report.Seeded)[notcompared.ShadowPanic])
+			assert.EqualValues(t, 10, passed(r, report.Lockstep)[notcompared.ShadowPanic])
+			assert.Zero(t, r.Health.QueueBytes)
+			assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 		})
-		calls(t, s, 10, 10)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		require.NoError(t, s.Drain(ctx))
-		r := s.Report()
-		addsUp(t, r)
-		assert.EqualValues(t, 10, passed(r, report.Lockstep)[notcompared.ShadowPanic])
-		assert.Zero(t, r.Health.QueueBytes)
-	})
+	}
 }
 
 // A Store with an invalid Config serves, compares nothing, and reports the error.
@@ -301,19 +278,6 @@ func TestServingPathFails(t *testing.T) {
 			require.NoError(t, err)
 			assert.EqualValues(t, 1, v.Equal)
 		}
-	})
-}
-
-// An error of fn that reports an ended ctx is no refusal.
-func TestEndedCtxIsNoRefusal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
-		_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
-			return rmw.Value{}, context.Canceled
-		})
-		require.True(t, errors.Is(err, context.Canceled))
-		require.NoError(t, s.Drain(t.Context()))
-		assert.EqualValues(t, 1, passed(s.Report(), report.Seeded)[notcompared.PrimaryFailed])
 	})
 }
 

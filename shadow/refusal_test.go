@@ -53,9 +53,9 @@ func TestRefusalWithoutEquality(t *testing.T) {
 	}
 }
 
-// An outage that fn meets is no error of the candidate.
+// An outage that fn meets is no error of the candidate, and no refusal.
 func TestOutageInFn(t *testing.T) {
-	for _, own := range []error{rmw.ErrLockLost, fmt.Errorf("the agent: %w", rmw.ErrUnavailable)} {
+	for _, own := range []error{rmw.ErrLockLost, fmt.Errorf("the agent: %w", rmw.ErrUnavailable), context.Canceled} {
 		synctest.Test(t, func(t *testing.T) {
 			s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
 			for range 50 {

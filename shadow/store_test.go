@@ -77,7 +77,7 @@ func addsUp(t *testing.T, r *report.Report) {
 	assert.NoError(t, r.Check())
 }
 
-// Without a fault, each comparator compares each call, and all of them match.
+// Without a fault, each comparator compares each call, and all of them match, also after the caller's ctx has ended.
 func TestAllCallsMatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
@@ -86,7 +86,9 @@ func TestAllCallsMatch(t *testing.T) {
 		for g := range 8 {
 			wg.Go(func() {
 				for i := range 100 {
-					_, err := s.Update(t.Context(), rmw.Key{Name: "k" + strconv.Itoa((g+i)%5), Label: "n"}, add)
+					ctx, cancel := context.WithCancel(t.Context())
+					_, err := s.Update(ctx, rmw.Key{Name: "k" + strconv.Itoa((g+i)%5), Label: "n"}, add)
+					cancel()
 					require.NoError(t, err)
 					time.Sleep(time.Millisecond)
 				}
