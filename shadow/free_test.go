@@ -3,6 +3,7 @@ package shadow_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -53,26 +54,116 @@ func TestDrainAuditsAtOnce(t *testing.T) {
 func TestDrainAuditsAfterTheLastWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hidden := &mutant{Memory: rmwtest.NewMemory()}
-		var calls atomic.Int64
+		var count atomic.Int64
 		hidden.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 			if !strings.Contains(key.Name, "~free:") { // of a forced conflict
 				return hidden.Memory.Update(ctx, key, fn)
 			}
 			next, err := fn(ctx, rmw.Value{})
 			require.NoError(t, err)
-			time.Sleep(time.Duration(calls.Add(1)) * time.Second / 4)
+			time.Sleep(time.Duration(count.Add(1)) * time.Second / 4)
 			err = hidden.Set(ctx, key.Name, next, time.Hour)
 			return rmw.Result{After: next, Written: true, Attempts: 1}, err
 		}
-		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{
+		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{
 			Sole: true, Skip: []report.Comparator{report.Seeded, report.Lockstep},
 		})
-		for range 3 { // of the two that race, the second one overwrites the first one a quarter of a second later
-			_, err := s.Update(t.Context(), counter(1), add)
-			require.NoError(t, err)
-		}
-		require.NoError(t, s.Drain(t.Context()))
-		assert.EqualValues(t, 1, s.Report().Operations[0].Tallies[report.Free].Classes[report.LostUpdate])
-		require.NoError(t, s.Close())
+		calls(t, s, 3, 1) // of the two that race, the second one overwrites the first one a quarter of a second later
+		assert.EqualValues(t, 1, drained(t, s).Operations[0].Tallies[report.Free].Classes[report.LostUpdate])
 	})
+}
+
+// A conflict stays in fn as long as on the serving path, within bounds.
+func TestConflictHoldIsBounded(t *testing.T) {
+	for _, of := range []struct{ took, least, most time.Duration }{
+		{0, 10 * time.Millisecond, 10 * time.Millisecond},
+		{100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond},
+		{10 * time.Second, 500 * time.Millisecond, 500 * time.Millisecond}, // a quarter of Config.Timeout
+	} {
+		run(t, of.took.String(), func(t *testing.T) {
+			m := &mutant{Memory: rmwtest.NewMemory()}
+			var mu, turn sync.Mutex
+			var longest time.Duration
+			m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+				for !turn.TryLock() { // a lock: the second update comes after the first one
+					time.Sleep(time.Millisecond)
+				}
+				defer turn.Unlock()
+				return m.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					began := time.Now()
+					next, err := fn(ctx, cur)
+					mu.Lock()
+					defer mu.Unlock()
+					longest = max(longest, time.Since(began))
+					return next, err
+				})
+			}
+			s := open(t, rmwtest.NewMemory(), m, shadow.Config{Sole: true})
+			for i := range 20 {
+				update(t, s, counter(i), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					time.Sleep(of.took)
+					return add(ctx, cur)
+				})
+			}
+			require.NoError(t, s.Drain(t.Context()))
+			assert.GreaterOrEqual(t, longest, of.least)
+			assert.LessOrEqual(t, longest, of.most)
+			r := s.Report()
+			assert.Empty(t, passed(r, report.Free))
+			assert.EqualValues(t, 20, r.Operations[0].Audited)
+			quiet(t, s)
+		})
+	}
+}
+
+// A path that gives up on a concurrent update is not blamed for forced conflicts: its
+// callers never met.
+func TestForcedConflictIsNoError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mutant{Memory: rmwtest.NewMemory()}
+		var held sync.Map
+		m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+			if _, taken := held.LoadOrStore(key.Name, true); taken {
+				return rmw.Result{}, &rmw.Error{Path: "mutant", Op: "acquire", Key: key.Name, Reason: rmw.ErrContended}
+			}
+			defer held.Delete(key.Name)
+			return m.Memory.Update(ctx, key, fn)
+		}
+		s := open(t, rmwtest.NewMemory(), m, shadow.Config{Sole: true})
+		calls(t, s, 100, 100)
+		r := drained(t, s)
+		assert.Empty(t, r.Health.Candidate.Errors)
+		assert.Empty(t, passed(r, report.Free))
+		assert.EqualValues(t, 100, r.Operations[0].Audited)
+		quiet(t, s)
+	})
+}
+
+// The latencies leave out the time of fn: only one path runs it, so it would hide that the
+// other path is slower.
+func TestLatencyLeavesOutFn(t *testing.T) {
+	for _, pure := range [][]string{nil, {"n/update"}} {
+		synctest.Test(t, func(t *testing.T) {
+			slow := keyed(func(key rmw.Key) rmw.Key { time.Sleep(15 * time.Millisecond); return key })
+			s := open(t, rmwtest.NewMemory(), slow, shadow.Config{Sole: true, Pure: pure})
+			for i := range 500 {
+				update(t, s, counter(i/2), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					time.Sleep(20 * time.Millisecond) // it computes
+					if i%2 > 0 {
+						return cur, nil
+					}
+					return add(ctx, cur)
+				})
+			}
+			r := drained(t, s)
+			op := r.Operations[0]
+			assert.Less(t, op.Legacy.Quantile(1), time.Millisecond)
+			assert.InDelta(t, 15*time.Millisecond, op.Candidate.Quantile(1), float64(time.Millisecond))
+			for _, g := range r.Judge(report.Policy{}).Gates {
+				if g.Name == "latency" {
+					assert.Equal(t, report.NotReady, g.State, "%+v", g)
+				}
+			}
+		})
+	}
 }

@@ -2,9 +2,12 @@ package shadow_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 	"github.com/unwatch/unwatch/shadow"
+	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -102,4 +106,141 @@ func TestScratchKeysOfAKilledProcessExpire(t *testing.T) {
 			}
 		}
 	})
+}
+
+// draw is a pure operation.
+func draw(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+	env := shadow.EnvOf(ctx)
+	return rmw.String(fmt.Sprintf(`{"at":%d,"id":%q,"other":%q,"dice":%d,"before":%d}`,
+		env.Now().UnixNano(), env.NewID(), env.NewID(), env.Rand().IntN(6), len(cur.Text()))), nil
+}
+
+func runPure(t *testing.T, fn rmw.UpdateFunc, candidate rmw.Store) *report.Report {
+	t.Helper()
+	s := shadow.New(rmwtest.NewMemory(), candidate, shadow.Config{Sole: true, Pure: []string{"game/draw"}})
+	ctx := rmw.WithOperation(t.Context(), "draw")
+	for i := range 50 {
+		_, err := s.Update(ctx, rmw.Key{Name: "game:" + strconv.Itoa(i%3), Label: "game"}, fn)
+		require.NoError(t, err)
+		time.Sleep(time.Millisecond)
+	}
+	require.NoError(t, s.Drain(t.Context()))
+	require.NoError(t, s.Close())
+	addsUp(t, s.Report())
+	return s.Report()
+}
+
+// A pure operation runs again with the same Env, and returns the same result.
+func TestPureOperationsRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var runs atomic.Int64
+		r := runPure(t, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			runs.Add(1)
+			return draw(ctx, cur)
+		}, rmwtest.NewMemory())
+		assert.Empty(t, named(r))
+		assert.EqualValues(t, 100, runs.Load(), "once to serve, once to compare")
+		assert.EqualValues(t, 50, compared(r, report.Seeded))
+	})
+}
+
+// A pure operation is not blamed for a fault of the path.
+func TestPureOperationsAreNotBlamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := runPure(t, draw, storing(func(v rmw.Value) rmw.Value {
+			return document(v, func(doc map[string]any) { delete(doc, "id") })
+		}))
+		assert.Contains(t, named(r), "seeded value id")
+		assert.NotContains(t, named(r), "seeded nondeterministic id")
+	})
+}
+
+// An operation that is registered as pure and is not is a finding of its own.
+func TestNondeterminismIsNamed(t *testing.T) {
+	for name, fn := range map[string]rmw.UpdateFunc{
+		"clock": func(context.Context, rmw.Value) (rmw.Value, error) {
+			return rmw.String(fmt.Sprintf(`{"at":%d}`, time.Now().UnixNano())), nil
+		},
+		"chance": func(context.Context, rmw.Value) (rmw.Value, error) {
+			return rmw.String(fmt.Sprintf(`{"at":%d}`, rand.Uint64())), nil
+		},
+	} {
+		run(t, name, func(t *testing.T) {
+			hidden := rmwtest.NewMemory()
+			r := runPure(t, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				next, err := fn(ctx, cur)
+				time.Sleep(time.Microsecond) // the clock goes on
+				return next, err
+			}, hidden)
+			assert.Contains(t, named(r), "seeded nondeterministic at")
+			assert.NotContains(t, named(r), "seeded value at")
+			assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+		})
+	}
+}
+
+// Without a Store, and for operations that are not registered, EnvOf returns a new Env.
+func TestEnvOutside(t *testing.T) {
+	a, b := shadow.EnvOf(t.Context()), shadow.EnvOf(t.Context())
+	assert.NotEqual(t, a.NewID(), b.NewID())
+	id := a.NewID()
+	assert.Len(t, id, 26)
+	assert.NotEqual(t, id, a.NewID())
+	assert.WithinDuration(t, time.Now(), a.Now(), time.Minute)
+}
+
+// detailed is an error on which == panics, although its type has ==.
+type detailed struct{ detail any }
+
+func (detailed) Error() string { return "refused" }
+
+// reasons is an error whose type has no ==.
+type reasons []string
+
+func (reasons) Error() string { return "refused" }
+
+// A refusal of any type is compared, also one that errors.Is does not match.
+func TestRefusalWithoutEquality(t *testing.T) {
+	for name, of := range map[string]struct {
+		candidate func() *mutant
+		want      map[string]int64
+	}{
+		"no fault":         {func() *mutant { return &mutant{Memory: rmwtest.NewMemory()} }, map[string]int64{}},
+		"forgets refusals": {forgetsRefusals, map[string]int64{"seeded error_class ": 1}},
+		"renames refusals": {renamesRefusals, map[string]int64{"seeded error_class ": 1}},
+	} {
+		for _, refusal := range []error{detailed{[]string{"state", "closed"}}, reasons{"state", "closed"}} {
+			run(t, fmt.Sprintf("%s/%T", name, refusal), func(t *testing.T) {
+				s := open(t, rmwtest.NewMemory(), of.candidate(), shadow.Config{Sole: true})
+				_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
+					return rmw.Value{}, refusal
+				})
+				require.IsType(t, refusal, err)
+				r := drained(t, s)
+				assert.Equal(t, of.want, named(r))
+				assert.EqualValues(t, 1, compared(r, report.Seeded))
+				assert.Zero(t, r.Health.Panics)
+			})
+		}
+	}
+}
+
+// An outage that fn meets is no error of the candidate, and no refusal.
+func TestOutageInFn(t *testing.T) {
+	for _, own := range []error{rmw.ErrLockLost, fmt.Errorf("the agent: %w", rmw.ErrUnavailable), context.Canceled} {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+			for range 50 {
+				_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
+					return rmw.Value{}, own
+				})
+				require.ErrorIs(t, err, own)
+				time.Sleep(time.Millisecond)
+			}
+			r := drained(t, s)
+			assert.Empty(t, r.Health.Candidate.Errors)
+			assert.Zero(t, r.Health.BreakerTrips)
+			assert.Equal(t, map[report.Reason]int64{notcompared.PrimaryFailed: 50}, passed(r, report.Seeded))
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -277,11 +278,13 @@ func TestNoFaultNoFinding(t *testing.T) {
 		all.Go(func() {
 			for played.Load() < calls && !t.Failed() {
 				seed := uint64(next.Add(1))
-				run(t, fmt.Sprint("seed ", seed), func(t *testing.T) {
-					s := newSimulation(seed)
-					s.sums = &total
-					s.run(t)
-					played.Add(s.done.Load())
+				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := newSimulation(seed)
+						s.sums = &total
+						s.run(t)
+						played.Add(s.done.Load())
+					})
 				})
 			}
 		})

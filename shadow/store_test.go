@@ -2,6 +2,9 @@ package shadow_test
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
@@ -108,4 +111,64 @@ func TestAllCallsMatch(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, 5, v.Equal)
 	})
+}
+
+// A shadowed Store keeps the contract of its serving path, and finds nothing.
+func TestContract(t *testing.T) {
+	for _, side := range []shadow.Side{shadow.Legacy, shadow.Candidate} {
+		t.Run(side.String(), func(t *testing.T) {
+			for _, clause := range rmwtest.Clauses() {
+				run(t, clause.Name, func(t *testing.T) {
+					serving, hidden := rmwtest.NewMemory(), rmwtest.NewMemory()
+					legacy, candidate := serving, hidden
+					if side == shadow.Candidate {
+						legacy, candidate = hidden, serving
+					}
+					var all []*shadow.Store
+					target := rmwtest.Target{Direct: serving, Faults: serving, Open: func() rmw.Store {
+						s := shadow.New(legacy, candidate, shadow.Config{Serve: side, Reads: 100})
+						all = append(all, s)
+						return s
+					}}
+					require.NoError(t, clause.Check(t.Context(), target), clause.Says)
+					for _, s := range all {
+						_ = s.Close() // calls that the clause left behind may be late
+						addsUp(t, s.Report())
+						assert.Empty(t, named(s.Report()))
+					}
+				})
+			}
+		})
+	}
+}
+
+var _ io.Closer = (*shadow.Store)(nil)
+
+// The page works under any path and shows the findings.
+func TestHandler(t *testing.T) {
+	s := shadow.New(rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{Name: "tickets", Sole: true})
+	mux := http.NewServeMux()
+	mux.Handle("/debug/shadow/", s.Handler())
+	_, err := s.Update(t.Context(), counter(1), one(operations()["open"], 1))
+	require.NoError(t, err)
+	require.NoError(t, s.Drain(t.Context()))
+	get := func(target string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
+		return w
+	}
+	page := get("/debug/shadow/")
+	require.Equal(t, http.StatusOK, page.Code)
+	assert.Contains(t, page.Body.String(), "tickets")
+	assert.Contains(t, page.Body.String(), "rating")
+	asJSON := get("/debug/shadow/?format=json")
+	r, err := report.Read(asJSON.Body)
+	require.NoError(t, err)
+	assert.Contains(t, named(r), "seeded value rating")
+	assert.Contains(t, get("/debug/shadow/?format=text").Body.String(), "rating")
+	metrics := get("/debug/shadow/metrics")
+	assert.Equal(t, report.MetricsType, metrics.Header().Get("Content-Type"))
+	assert.Contains(t, metrics.Body.String(), `op="update",comparator="seeded",class="value",path="rating"} 1`)
+	assert.NotContains(t, metrics.Body.String(), counter(1).Name)
+	require.NoError(t, s.Close())
 }
