@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,10 +13,7 @@ import (
 )
 
 // scraped is the result of a scrape.
-type scraped struct {
-	kinds   map[string]string // by family
-	samples []scrapedSample
-}
+type scraped []scrapedSample
 
 type scrapedSample struct {
 	name   string
@@ -34,7 +30,7 @@ func (s scraped) sum(name string, labels ...string) (sum float64) {
 }
 
 func (s scraped) having(name string, labels ...string) (found []scrapedSample) {
-	for _, sample := range s.samples {
+	for _, sample := range s {
 		matches := sample.name == name
 		for i := 0; i < len(labels); i += 2 {
 			value, has := sample.labels[labels[i]]
@@ -62,8 +58,8 @@ func scrape(t require.TestingT, text string) scraped {
 	}
 	require.True(t, utf8.ValidString(text))
 	require.True(t, text == "" || strings.HasSuffix(text, "\n"))
-	out := scraped{kinds: map[string]string{}}
-	seen := map[string]bool{}
+	var out scraped
+	kinds, seen := map[string]string{}, map[string]bool{} // by family, and by series
 	family, helped := "", ""
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		require.False(t, strings.ContainsFunc(line, unicode.IsControl), "%q", line)
@@ -75,9 +71,9 @@ func scrape(t require.TestingT, text string) scraped {
 		if kind := typeLine.FindStringSubmatch(line); kind != nil {
 			family = kind[1]
 			require.Equal(t, helped, family)
-			require.NotContains(t, out.kinds, family)
+			require.NotContains(t, kinds, family)
 			require.Equal(t, kind[2] == "counter", strings.HasSuffix(family, "_total"), family)
-			out.kinds[family] = kind[2]
+			kinds[family] = kind[2]
 			continue
 		}
 		parts := sampleLine.FindStringSubmatch(line)
@@ -89,14 +85,13 @@ func scrape(t require.TestingT, text string) scraped {
 		var err error
 		sample.value, err = strconv.ParseFloat(parts[3], 64)
 		require.NoError(t, err)
-		if out.kinds[family] == "histogram" {
+		if kinds[family] == "histogram" {
 			require.Contains(t, []string{family + "_bucket", family + "_sum", family + "_count"}, sample.name)
 		} else {
 			require.Equal(t, family, sample.name)
 		}
-		out.samples = append(out.samples, sample)
+		out = append(out, sample)
 	}
-	out.histograms(t)
 	return out
 }
 
@@ -110,29 +105,6 @@ func labelsOf(t require.TestingT, text string) map[string]string {
 		text = text[len(pair[0]):]
 	}
 	return labels
-}
-
-// histograms requires that buckets rise, and that the last one has the count.
-func (s scraped) histograms(t require.TestingT) {
-	bound, before := math.Inf(-1), 0.0
-	for i, sample := range s.samples {
-		family, is := strings.CutSuffix(sample.name, "_bucket")
-		if !is {
-			continue
-		}
-		le, err := strconv.ParseFloat(sample.labels["le"], 64)
-		require.NoError(t, err)
-		require.Greater(t, le, bound)
-		require.GreaterOrEqual(t, sample.value, before)
-		bound, before = le, sample.value
-		if math.IsInf(le, 1) {
-			require.Equal(t, family+"_sum", s.samples[i+1].name)
-			require.Equal(t, family+"_count", s.samples[i+2].name)
-			require.Equal(t, sample.value, s.samples[i+2].value)
-			bound, before = math.Inf(-1), 0
-		}
-	}
-	require.True(t, math.IsInf(bound, -1), "a histogram without its end")
 }
 
 // Negative controls for scrape.
