@@ -1,11 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/internal/htmlpage"
@@ -50,20 +50,13 @@ func (t *text) wrapped(lead, indent, words string) {
 	t.WriteString(wrap.Paragraph(wrap.Width, lead, indent, strings.Join(fields, " ")))
 }
 
-const moment = "2006-01-02 15:04:05" // UTC
-
 func (t *text) head() {
 	t.heading("", t.Verdict.Headline)
-	about := []string{t.Name, t.Mode, percentage(t.Percent/100) + " of the keys"}
+	t.heading("", fmt.Sprintf("%s. %s. Build %s. Covers %s, until %s.",
+		cmp.Or(t.Name, "shadow"), t.Now(), pageOr(t.Build), t.Covers(), wrap.Time(t.Taken)))
 	if t.AA {
-		about = append(about, "a calibration (A/A)")
+		t.heading("", "A calibration (A/A): whatever differs is noise of the comparison itself.")
 	}
-	if t.Build != "" {
-		about = append(about, "build "+strings.ReplaceAll(t.Build, ",", " and "))
-	}
-	t.heading("", strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), ", "))
-	t.heading("", fmt.Sprintf("%s to %s UTC, %s",
-		t.Started.UTC().Format(moment), t.Taken.UTC().Format(moment), t.Taken.Sub(t.Started).Round(time.Second)))
 }
 
 // gates lists the gates of one state, each with a remedy.
