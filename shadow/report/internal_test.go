@@ -76,6 +76,7 @@ func TestPageLatencyLeavesOutUnknownQuantiles(t *testing.T) {
 	}
 	cells := pageQuantiles(few)
 	assert.Equal(t, []any{figure("1 ms"), figure("1 ms"), figure("1 ms"), figure("–"), int64(100)}, cells)
+	assert.Zero(t, (Operation{Candidate: few}).slowdown(), "an unknown path is not the slowest")
 	curve := newPageCurves("few", few, Latency{})
 	assert.Empty(t, curve.Candidate)
 	assert.Regexp(t, `500,[0-9.]+$`, curve.Legacy, "two nines of four")

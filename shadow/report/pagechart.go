@@ -79,7 +79,10 @@ func (p *page) Latency() (out pageLatency) {
 
 // slowdown is the ratio of both paths by p99; 0 if it is unknown.
 func (op Operation) slowdown() float64 {
-	return float64(op.Candidate.Quantile(0.99)) / float64(max(op.Legacy.Quantile(0.99), 1))
+	if op.Legacy.Count() == 0 {
+		return 0
+	}
+	return float64(op.Candidate.Quantile(0.99)) / float64(op.Legacy.Quantile(0.99))
 }
 
 func latencyTable(label string, operations []Operation) *htmlpage.Table {
