@@ -158,7 +158,7 @@ func (p *page) found(label string, blocking bool) *htmlpage.Table {
 // Operations with closed gates come first.
 func (p *page) Coverage() *htmlpage.Table {
 	t := htmlpage.NewTable("Coverage, by operation",
-		"Operation", "State and what is missing", "#Seeded", "#Lockstep", "#Free", "#Contended", "#Keys", "#Rate of differences")
+		"Operation", "State", "#Seeded", "#Lockstep", "#Free", "#Contended", "#Keys", "#Rate of differences")
 	for _, o := range p.Operations {
 		state, missing := p.Verdict.of(o)
 		seeded := o.Tallies[Seeded]
