@@ -90,6 +90,7 @@ const (
 	expiring
 	forgotten
 	leftover
+	statuses // their number
 )
 
 func (s keyState) wrong() bool {
@@ -97,13 +98,13 @@ func (s keyState) wrong() bool {
 }
 
 func (r *Report) add(name string, s keyState) {
-	counts := [...]*int{
-		atOld: &r.Open, equal: &r.Equal, changed: &r.ChangedSince, missing: &r.ChangedSince, absent: &r.Gone, leftover: nil,
+	counts := [statuses]*int{
+		atOld: &r.Open, equal: &r.Equal, changed: &r.ChangedSince, missing: &r.ChangedSince, absent: &r.Gone,
 	}
 	if count := counts[s.is]; count != nil {
 		*count++
 	}
-	named := [...]*Keys{
+	named := [statuses]*Keys{
 		inTransit: &r.Transit, large: &r.TooLarge, foreign: &r.OtherType, missing: &r.Missing, twoHomes: &r.TwoHomes,
 		noMarker: &r.Unmarked, expiring: &r.Expiring, forgotten: &r.Forgotten, leftover: &r.Leftover, unanswered: &r.Failed,
 	}
