@@ -29,8 +29,8 @@ type database struct {
 	dialect sqllock.Dialect
 	// open returns a pool of its own, and the network below it.
 	open func(tb testing.TB) (*sql.DB, network)
-	// lockDelay and maxHold are those of the Lockers of the suite.
-	lockDelay, maxHold time.Duration
+	// lockDelay and maxHold are those of the Lockers of the suite, as is lease; 0: the constant.
+	lease, lockDelay, maxHold time.Duration
 	// strict returns a pool whose transactions are serializable; nil if all are.
 	strict func(tb testing.TB) *sql.DB
 	// restart kills the server and starts it again; nil if there is none.

@@ -91,7 +91,7 @@ func TestLongLocker(t *testing.T) {
 	locktest.Run(t, with(driver.Config{MaxHold: 4 * lease}), "max-hold", "told-max-hold")
 }
 
-// A Locker over a real ZooKeeper passes the clauses that wait for no lease.
+// A Locker over a real ZooKeeper passes the clauses that wait for no lease. So theirs outlasts the pauses of a busy machine.
 func TestLocker(t *testing.T) {
 	t.Parallel()
 	members := servers.ZooKeeper(t, 1)
