@@ -54,47 +54,40 @@ func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64)
 
 func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, v variant) *Result {
 	unready := s.prepare(ctx)
-	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: newHistory(), external: newExternal(v.unfenced)}
+	children := &children{site: s, history: newHistory(), seed: seed, nemesis: n, control: v.control}
+	if n.clientFaults.steps {
+		children.program = s.stepped
+	}
+	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: children.history, external: newExternal(v.unfenced)}
 	if unready != nil {
 		r.Verdict = &Verdict{Errors: []string{unready.Error()}}
 		return r
 	}
 	f := &fleet{
-		history: r.History, across: v.across, seed: seed, clientFaults: n.clientFaults, client: s.client, open: v.open, openOdd: v.openOdd,
-		external: r.external, generation: counted(generation),
+		history: r.History, seed: seed, clientFaults: n.clientFaults, external: r.external, generation: counted(generation),
+	}
+	count := processes
+	if s.Watch {
+		count += 2 // on the legacy path
 	}
 	if s.sides != nil {
 		if n.children { // which take a while to start
 			d = max(d, 2*flipEvery)
 		}
-		f.next, f.generation = s.sides[1].client, counted(generationAcross)
+		f.generation = counted(generationAcross)
 	}
-	if s.Watch {
-		f.watch = 2
-	}
-	var errs []error
-	working, stop := during(ctx, d)
-	defer stop()
-	struck := make(chan error, 1)
-	children := &children{site: s, history: r.History, seed: seed, nemesis: n, control: v.control}
-	if n.stepped {
-		children.program = s.stepped
-	}
-	go func() {
-		c := &injection{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), children: children}
-		c.note = func(format string, args ...any) { r.History.note(fmt.Sprintf(format, args...)) }
-		struck <- n.run(working, c)
-	}()
-	if n.children {
-		errs = append(errs, children.run(working))
-		if n.outcome != nil {
-			errs = append(errs, n.outcome(children))
+	errs := []error{s.play(ctx, n, d, seed, children, []*Result{r}, func(working context.Context) error {
+		if n.children {
+			return children.run(working)
 		}
-	} else {
-		errs = append(errs, f.run(working))
-	}
-	errs = append(errs, <-struck)
-	r.Took = r.History.now()
+		return f.run(working, 0, count, func(process int) (opened, error) {
+			clients, err := s.clients(process)
+			if err != nil {
+				return opened{}, err
+			}
+			return v.at(clients, process, seed), nil
+		})
+	})}
 	errs = append(errs, r.settle(ctx, s, n.forgets || s.forgets))
 	r.count()
 	if r.Verdict != nil && n.half && s.sides == nil {
@@ -106,6 +99,29 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 		}
 	}
 	return r
+}
+
+// play works for a duration, while a nemesis injects faults.
+func (s *Site) play(ctx context.Context, n Nemesis, d time.Duration, seed uint64, children *children, results []*Result,
+	work func(ctx context.Context) error,
+) error {
+	working, stop := during(ctx, d)
+	defer stop()
+	struck := make(chan error, 1)
+	go func() {
+		c := &injection{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), children: children}
+		c.note = func(format string, args ...any) {
+			for _, r := range results {
+				r.History.note(fmt.Sprintf(format, args...))
+			}
+		}
+		struck <- n.run(working, c)
+	}()
+	err := errors.Join(work(working), <-struck)
+	for _, r := range results {
+		r.Took = r.History.now()
+	}
+	return err
 }
 
 // settle waits until the servers respond and the last lock has expired, then checks the history.

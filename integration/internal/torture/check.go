@@ -39,14 +39,6 @@ type Verdict struct {
 	examples []string
 }
 
-// Bad reports whether a promise was broken.
-func (v *Verdict) Bad() bool {
-	if !v.Forgiven && v.Lost+v.Chain+len(v.NotLinearizable)+v.Overlap+v.Stale+v.Torn+len(v.Desk) > 0 {
-		return true
-	}
-	return v.Double+v.Ghost+v.Few+v.Refused+v.Unfenced+len(v.Immortal)+len(v.Errors) > 0 || v.Leaked != ""
-}
-
 // check compares a history with the final state of the servers.
 func check(h *History, all *stored) *Verdict {
 	v := &Verdict{Immortal: all.immortal()}

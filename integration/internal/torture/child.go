@@ -10,9 +10,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 // childEnv marks a process of a fleet, and contains its order.
@@ -53,20 +58,34 @@ func Child() (was bool, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	out := &telling{to: json.NewEncoder(os.Stdout)}
 	go func() {
-		follow(os.Stdin, out)
+		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
 	history := &History{sink: out.say} // its times are those of the machine
 	f := &fleet{
-		history: history, seed: o.Seed, clientFaults: nemesis.clientFaults, open: v.open, openOdd: v.openOdd,
-		across: v.across, client: o.Stores[0].newClient,
-		generation: timed,
-		begin:      func(op *Operation) { out.say(said{Begin: true, Op: op}) },
+		history: history, seed: o.Seed, clientFaults: nemesis.clientFaults, generation: timed,
+		begin: func(op *Operation) { out.say(said{Begin: true, Op: op}) },
 	}
-	if len(o.Stores) > 1 {
-		f.next = o.Stores[1].newClient
+	open := func(process int) (opened, error) {
+		var clients []redis.UniversalClient
+		for _, store := range o.Stores {
+			profile, err := proxycompat.Lookup(store.Profile)
+			if err != nil {
+				return opened{}, err
+			}
+			clients = append(clients, newClient(profile, store.Addr))
+		}
+		return v.at(clients, process, o.Seed), nil
 	}
-	return true, errors.Join(f.process(ctx, o.Process, o.Prefix), out.err)
+	stepped := make(chan error, 1)
+	go func() {
+		defer close(stepped)
+		if nemesis.clientFaults.steps {
+			stepped <- stepClock(ctx, rand.New(rand.NewPCG(o.Seed, uint64(o.Process))), history.note)
+			cancel()
+		}
+	}()
+	return true, errors.Join(f.process(ctx, o.Process, o.Prefix, open), <-stepped, out.err)
 }
 
 // timed moves all processes to the next key at the same time, since they share no counter.
@@ -100,16 +119,8 @@ type children struct {
 	control string // "": none
 	program string // "": this executable
 
-	mu        sync.Mutex
-	running   [processes]*running // nil: not running
-	steps     int                 // clock steps
-	unstepped error               // the last clock step that failed
-}
-
-// running is a child process.
-type running struct {
-	*os.Process
-	in io.Writer // orders to the process
+	mu      sync.Mutex
+	running [processes]*os.Process // nil: not running
 }
 
 // run keeps all processes running until ctx ends. It replaces a killed process.
@@ -149,7 +160,7 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 	}
 	cmd := exec.Command(program) // the process ends with its input, after it has reported its last updates
 	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
-	var complaint tail
+	var complaint strings.Builder
 	cmd.Stderr = &complaint
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -162,7 +173,7 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c.set(number, &running{cmd.Process, in})
+	c.set(number, cmd.Process)
 	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
 	defer stop()
 	c.listen(out)
@@ -174,7 +185,7 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("process %d: %w: %s", number, err, complaint.text)
+		return fmt.Errorf("process %d: %w: %s", number, err, complaint.String())
 	}
 	return nil
 }
@@ -189,9 +200,8 @@ func (c *children) listen(out io.Reader) {
 		if json.Unmarshal(lines.Bytes(), &s) != nil {
 			break
 		}
-		if s.Stepped != nil {
-			c.hasStepped(*s.Stepped)
-			continue
+		if s.Note != nil {
+			s.Note.At -= c.history.began
 		}
 		if s.Section != nil {
 			s.Section.Enter -= c.history.began
@@ -214,14 +224,14 @@ func (c *children) listen(out io.Reader) {
 	}
 }
 
-func (c *children) set(number int, p *running) {
+func (c *children) set(number int, p *os.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running[number] = p
 }
 
 // some calls fn with a random running process.
-func (c *children) some(rng *rand.Rand, fn func(p *running) error) error {
+func (c *children) some(rng *rand.Rand, fn func(p *os.Process) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.running[rng.IntN(processes)]
@@ -232,36 +242,4 @@ func (c *children) some(rng *rand.Rand, fn func(p *running) error) error {
 		return err
 	}
 	return nil
-}
-
-// kill kills a process in the middle of its work.
-func (c *children) kill(rng *rand.Rand, note func(string, ...any)) error {
-	return c.some(rng, func(p *running) error {
-		note("process %d is killed", p.Pid)
-		return p.Kill()
-	})
-}
-
-// stop suspends a process for a time.
-func (c *children) stop(ctx context.Context, rng *rand.Rand, note func(string, ...any)) error {
-	return c.some(rng, func(p *running) error {
-		d := within(rng, time.Millisecond, 4*lease)
-		note("process %d is suspended for %v", p.Pid, d)
-		if err := p.Signal(syscall.SIGSTOP); err != nil {
-			return err
-		}
-		_ = pause(ctx, d)
-		return p.Signal(syscall.SIGCONT)
-	})
-}
-
-// tail keeps the end of a process's error output.
-type tail struct{ text []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.text = append(t.text, p...)
-	if over := len(t.text) - 4096; over > 0 {
-		t.text = t.text[over:]
-	}
-	return len(p), nil
 }

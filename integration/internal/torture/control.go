@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -45,6 +46,31 @@ func product() variant {
 	return variant{open: openLockupdate, openOdd: openOnDemand, across: openAcross}
 }
 
+// at opens the store of a process over the clients of its stores. Processes from number processes on are on the legacy
+// path: they use WATCH, except the first one of a cut-over, and know its old store only.
+func (v variant) at(clients []redis.UniversalClient, process int, seed uint64) opened {
+	across := len(clients) == 2
+	var store rmw.Store
+	switch {
+	case across && process < processes:
+		store = v.across([2]redis.UniversalClient(clients), process, flipsOf(seed, process))
+	case process > processes || process == processes && !across:
+		store = cas.New(clients[0], cas.Config{MaxAttempts: 1000})
+	case process%2 == 1 && v.openOdd != nil:
+		store = v.openOdd(clients[0])
+	default:
+		store = v.open(clients[0])
+	}
+	o := opened{store: store, works: worksOf(store)}
+	if across && process >= processes {
+		o.works = o.works[:writers] // only values, which are refused where the new store has the key
+	}
+	for _, rdb := range clients {
+		o.also = append(o.also, rdb)
+	}
+	return o
+}
+
 // Controls returns all negative controls.
 func Controls() []Control {
 	lost := func(v *Verdict) bool { return v.Lost > 0 }
@@ -75,7 +101,7 @@ func Controls() []Control {
 				return unlocked{lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000})}
 			}}},
 		{"wall clock", "a lease that its holder counts by the wall clock", "redis", "clock", lost,
-			variant{open: func(rdb redis.UniversalClient) rmw.Store { return newLeased(rdb, wallClock) }}},
+			variant{open: func(rdb redis.UniversalClient) rmw.Store { return &leased{naive{rdb: rdb, px: lease}} }}},
 		{"no wait", "lockupdate whose calls fail at once while the proxy is away", "nutcracker", "proxy-kill",
 			func(v *Verdict) bool { return v.Few > 0 },
 			variant{open: func(rdb redis.UniversalClient) rmw.Store {
@@ -203,4 +229,20 @@ func (s *naive) write(ctx context.Context, pipe redis.Pipeliner, key rmw.Key, ne
 		return
 	}
 	pipe.Set(ctx, key.Name, next.Text(), 0)
+}
+
+// leased measures its lease by the wall clock, and writes only in the first half of the lease, since half a lease is
+// longer than a write.
+type leased struct{ naive }
+
+func (s *leased) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	wall := func() time.Time { return time.Now().Round(0) } // no monotonic reading, as after storing or sending it
+	return s.naive.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		deadline := wall().Add(lease / 2)
+		next, err := fn(ctx, cur)
+		if err == nil && !wall().Before(deadline) {
+			err = rmw.ErrLockLost
+		}
+		return next, err
+	})
 }

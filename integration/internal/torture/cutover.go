@@ -15,7 +15,6 @@ import (
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/lockupdate"
-	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -146,31 +145,31 @@ func (c crossing) Close() error {
 	return err
 }
 
+// clients returns new clients of a process, one for each store.
+func (s *Site) clients(process int) (all []redis.UniversalClient, err error) {
+	for _, side := range s.stores() {
+		rdb, err := side.client(process)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rdb)
+	}
+	return all, nil
+}
+
 // connected calls fn with a store for the keys of the site, which moves none.
 func (s *Site) connected(fn func(store rmw.Store) error) error {
-	var clients []redis.UniversalClient
-	var err error
-	for _, side := range s.stores() {
-		rdb, again := side.client(0)
-		if err = again; err != nil {
-			break
-		}
-		clients = append(clients, rdb)
+	clients, err := s.clients(0)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		var store rmw.Store = lockupdate.New(clients[0], lockupdate.Config{})
-		if len(clients) == 2 {
-			store = openAcross([2]redis.UniversalClient(clients), 0, cutover.Stage{})
-		}
-		err = fn(store)
-		if c, ok := store.(interface{ Close() error }); ok {
-			err = errors.Join(err, c.Close())
-		}
-	}
-	for _, rdb := range clients {
-		err = errors.Join(err, rdb.Close())
-	}
-	return err
+	o := variant{
+		open: func(rdb redis.UniversalClient) rmw.Store { return lockupdate.New(rdb, lockupdate.Config{}) },
+		across: func(clients [2]redis.UniversalClient, process int, _ cutover.Source) rmw.Store {
+			return openAcross(clients, process, cutover.Stage{})
+		},
+	}.at(clients, 0, 0)
+	return errors.Join(fn(o.store.(rmw.Store)), o.close())
 }
 
 // storedAcross reads each value at its home. The reader completes moves that it finds half done.
@@ -252,13 +251,4 @@ func hop(ctx context.Context, rdb *redis.Client, name string) (int, error) {
 	}
 	text, _, _ := strings.Cut(nonce, ".")
 	return strconv.Atoi(text)
-}
-
-// newClient returns a client for the address.
-func (a address) newClient(int) (redis.UniversalClient, error) {
-	profile, err := proxycompat.Lookup(a.Profile)
-	if err != nil {
-		return nil, err
-	}
-	return newClient(profile, a.Addr), nil
 }

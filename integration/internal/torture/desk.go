@@ -65,7 +65,7 @@ type Decision struct {
 
 // serve is one random step at the desk.
 func (w *worker) serve() Outcome {
-	o := newDeskLoad(w.store)
+	o := newDeskLoad(w.store.(rmw.Store))
 	ctx, cancel := w.limited()
 	defer cancel()
 	op := domains.NewOp(time.Now())
@@ -96,11 +96,11 @@ func (w *worker) serve() Outcome {
 		_, err = o.desk.Reap(ctx, time.Now(), agent)
 	}
 	if given {
-		w.history.decide(Decision{id, s.Epoch, s.AgentID})
+		w.history.take(said{Decision: &Decision{id, s.Epoch, s.AgentID}})
 	}
 	switch {
 	case err == nil:
-		w.history.served()
+		w.history.take(said{Served: true})
 		return Acknowledged
 	case errors.Is(err, rmw.ErrOutcomeUnknown):
 		return Unknown

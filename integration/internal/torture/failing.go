@@ -39,33 +39,19 @@ func behindSentinels() []Remedy {
 // openFailing returns a function that opens the store of a process, of which a seal waits for these
 // replicas.
 func openFailing(replicas int) opener {
-	return func(s *Site, process int) (rmw.Store, error) {
+	return func(s *Site, process int) (opened, error) {
 		next, err := s.sides[1].client(process)
 		if err != nil {
-			return nil, err
+			return opened{}, err
 		}
 		rdb := singleClient(s.sides[0], process)
 		old, new := newWaiting(rdb, 2, replicasLimit), openLockupdate(next)
-		return opened{cutover.New(
+		store := crossing{cutover.New(
 			cutover.Side{Store: old, Redis: rdb}, cutover.Side{Store: new, Redis: next},
 			cutover.Config{Stage: flipsOf(0, process%processes), MaxAttempts: 1000, Replicas: replicas},
-		), []any{old, new, next}}, nil
+		), [2]rmw.Store{old, new}}
+		return opened{store: store, also: []io.Closer{rdb, next}}, nil
 	}
-}
-
-// opened is a store and its parts, in the order in which they close.
-type opened struct {
-	*cutover.Store
-	parts []any
-}
-
-// Close closes the store, then its parts.
-func (o opened) Close() error {
-	err := o.Store.Close()
-	for _, part := range o.parts {
-		err = errors.Join(err, part.(io.Closer).Close())
-	}
-	return err
 }
 
 // audit returns the keys that [cutover.Store.Verify] finds in a wrong state. A Report names ten keys of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -42,16 +42,31 @@ type fleet struct {
 	history      *History
 	seed         uint64
 	clientFaults clientFaults
-	client       func(process int) (redis.UniversalClient, error)
-	open         func(rdb redis.UniversalClient) rmw.Store        // the store of processes on the new path
-	openOdd      func(rdb redis.UniversalClient) rmw.Store        // the store of every second one of these; nil: the same
-	watch        int                                              // the number of processes on the legacy path
-	next         func(process int) (redis.UniversalClient, error) // of the new store of a cut-over; nil: none
-	across       acrossFunc                                       // the store over both
-	external     *external                                        // nil: the processes share only the servers
+	external     *external // nil: the processes share only the servers
 
 	generation func(kind string) int64 // of the current key of a kind
 	begin      func(op *Operation)     // nil: the start of an update is not recorded
+}
+
+// opened is the store of a process.
+type opened struct {
+	store any // an rmw.Store, or only a withLock, as the works need
+	works []Work
+	also  []io.Closer // its clients, which close after the store
+}
+
+// opener opens the store of a process.
+type opener func(s *Site, process int) (opened, error)
+
+func (o opened) close() error {
+	var errs []error
+	if c, ok := o.store.(io.Closer); ok {
+		errs = append(errs, c.Close())
+	}
+	for _, c := range o.also {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // counted returns the generation of a key for its next update.
@@ -77,56 +92,28 @@ func openOnDemand(rdb redis.UniversalClient) rmw.Store {
 	return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000, LockOnDemand: true})
 }
 
-// run works until ctx ends, and returns when every process has closed its store.
-func (f *fleet) run(ctx context.Context) error {
+// run works with some processes, numbered from first, until ctx ends and each has closed its store.
+func (f *fleet) run(ctx context.Context, first, count int, open func(process int) (opened, error)) error {
 	var all sync.WaitGroup
-	errs := make([]error, processes+f.watch)
+	errs := make([]error, count)
 	for i := range errs {
-		all.Go(func() { errs[i] = f.process(ctx, i, "") })
+		all.Go(func() { errs[i] = f.process(ctx, first+i, "", open) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
-// process simulates a service process: a client, a store and some goroutines. prefix begins its ids.
-func (f *fleet) process(ctx context.Context, number int, prefix string) error {
-	rdb, err := f.client(number)
+// process simulates a service process: it runs each of its works in a goroutine. prefix begins its ids.
+func (f *fleet) process(ctx context.Context, number int, prefix string, open func(process int) (opened, error)) error {
+	o, err := open(number)
 	if err != nil {
 		return err
 	}
-	store := f.open
-	switch {
-	case f.next != nil && number == processes: // a process that knows of one store
-	case number >= processes:
-		store = func(rdb redis.UniversalClient) rmw.Store { return cas.New(rdb, cas.Config{MaxAttempts: 1000}) }
-	case number%2 == 1 && f.openOdd != nil:
-		store = f.openOdd
-	}
-	if f.next != nil && number < processes {
-		next, err := f.next(number)
-		if err != nil {
-			return errors.Join(err, rdb.Close())
-		}
-		s := f.across([2]redis.UniversalClient{rdb, next}, number, flipsOf(f.seed, number))
-		f.work(ctx, s, worksOf(s), number, prefix)
-		return errors.Join(next.Close(), rdb.Close())
-	}
-	s := store(rdb)
-	works := worksOf(s)
-	if f.next != nil {
-		works = works[:writers] // only values, which are refused where the new store has the key
-	}
-	f.work(ctx, s, works, number, prefix)
-	return rdb.Close()
-}
-
-// work runs each of the works in a goroutine until ctx ends, then closes the store.
-func (f *fleet) work(ctx context.Context, s rmw.Store, works []Work, number int, prefix string) {
 	var all sync.WaitGroup
-	for i, work := range works {
+	for i, work := range o.works {
 		all.Go(func() {
 			id := number*maxWorks + i
-			w := &worker{fleet: f, store: s, number: id, prefix: fmt.Sprintf("%s%d.", prefix, id)}
+			w := &worker{fleet: f, store: o.store, number: id, prefix: fmt.Sprintf("%s%d.", prefix, id)}
 			w.rng = rand.New(rand.NewPCG(f.seed, uint64(id)))
 			for ctx.Err() == nil {
 				if work.step(w) == NotWritten {
@@ -136,10 +123,9 @@ func (f *fleet) work(ctx context.Context, s rmw.Store, works []Work, number int,
 		})
 	}
 	all.Wait()
-	if c, ok := s.(interface{ Close() error }); ok {
-		if err := c.Close(); err != nil {
-			// Close reports locks that could not be released. They expire, and the check verifies that.
-			f.history.note(fmt.Sprintf("process %d: %v", number, err))
-		}
+	if err := o.close(); err != nil {
+		// Close reports locks that could not be released. They expire, and the check verifies that.
+		f.history.note(fmt.Sprintf("process %d: %v", number, err))
 	}
+	return nil
 }

@@ -39,7 +39,7 @@ type History struct {
 	decisions []Decision
 	services  int // completed steps at the desk
 	notes     []Note
-	sink      func(s said) // receives everything but notes instead; nil: no receiver
+	sink      func(s said) // receives everything instead; nil: no receiver
 }
 
 // Note is a fault that a nemesis injected.
@@ -63,11 +63,7 @@ func monotonic() time.Duration {
 
 func (h *History) add(op Operation) { h.take(said{Op: &op}) }
 
-func (h *History) addSection(s Section) { h.take(said{Section: &s}) }
-
-func (h *History) decide(d Decision) { h.take(said{Decision: &d}) }
-
-func (h *History) served() { h.take(said{Served: true}) }
+func (h *History) note(text string) { h.take(said{Note: &Note{h.now(), text}}) }
 
 // said is one message of a process.
 type said struct {
@@ -76,7 +72,7 @@ type said struct {
 	Section  *Section   `json:",omitempty"`
 	Decision *Decision  `json:",omitempty"`
 	Served   bool       `json:",omitempty"`
-	Stepped  *stepped   `json:",omitempty"` // not part of the history
+	Note     *Note      `json:",omitempty"`
 }
 
 // take records a message.
@@ -94,14 +90,9 @@ func (h *History) take(s said) {
 		h.decisions = append(h.decisions, *s.Decision)
 	case s.Served:
 		h.services++
+	case s.Note != nil:
+		h.notes = append(h.notes, *s.Note)
 	}
-}
-
-func (h *History) note(text string) {
-	at := h.now()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.notes = append(h.notes, Note{at, text})
 }
 
 // byKey returns the operations of each key.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/lock"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 const (
@@ -17,17 +16,6 @@ const (
 	// remedyLease is the lease of locks that are tested for exclusion only: etcd permits none shorter.
 	remedyLease = time.Second
 )
-
-// lockOnly is a lock without a store.
-type lockOnly struct{ closing }
-
-func (lockOnly) Read(context.Context, rmw.Key) (rmw.Value, error) {
-	return rmw.Value{}, rmw.ErrUnsupported
-}
-
-func (lockOnly) Update(context.Context, rmw.Key, rmw.UpdateFunc) (rmw.Result, error) {
-	return rmw.Result{}, rmw.ErrUnsupported
-}
 
 // holds returns the works of a process that holds locks.
 func holds() (all []Work) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
@@ -20,10 +22,6 @@ type Nemesis struct {
 	clientFaults clientFaults  // faults inside the clients during the whole cell
 	// children runs the fleet as operating system processes, which can be killed.
 	children bool
-	// stepped runs these from a program with a steppable wall clock.
-	stepped bool
-	// outcome returns an error if the fault had no effect; nil: the effect shows by itself.
-	outcome func(c *children) error
 
 	// forgets: the fault makes Redis lose acknowledged data. Such losses are counted, and break no promise
 	// of the stores.
@@ -102,7 +100,6 @@ func Nemeses() []Nemesis {
 	all := []Nemesis{{Name: "none", About: "no harm: what everything else is held against"}}
 	all = append(all, onTheWire()...)
 	all = append(all, inTheClient()...)
-	all = append(all, onTheClock()...)
 	all = append(all, atTheServer()...)
 	all = append(all, atTheSentinels()...)
 	all = append(all, inTheCluster()...)
@@ -155,6 +152,7 @@ func nemesisOf(name string) (Nemesis, error) {
 type clientFaults struct {
 	stall  chance // fn stalls past the lease
 	cancel chance // the ctx of an update is cancelled
+	steps  bool   // the wall clock steps; only of children
 }
 
 // chance is a probability with a duration; the zero value never happens.
@@ -181,9 +179,28 @@ func inTheClient() []Nemesis {
 			clientFaults: clientFaults{cancel: chance{2, 5 * time.Millisecond}}},
 		{Name: "process-kill", About: "a process is killed (SIGKILL) in the middle of its updates, and another one begins",
 			every: 60 * time.Millisecond, children: true, needs: oneAddress,
-			inject: func(_ context.Context, c *injection) error { return c.children.kill(c.rng, c.note) }},
+			inject: func(_ context.Context, c *injection) error {
+				return c.children.some(c.rng, func(p *os.Process) error {
+					c.note("process %d is killed", p.Pid)
+					return p.Kill()
+				})
+			}},
 		{Name: "process-stop", About: "a process stands still (SIGSTOP) for up to four leases, and goes on",
 			every: 60 * time.Millisecond, children: true, needs: oneAddress,
-			inject: func(ctx context.Context, c *injection) error { return c.children.stop(ctx, c.rng, c.note) }},
+			inject: func(ctx context.Context, c *injection) error {
+				return c.children.some(c.rng, func(p *os.Process) error {
+					d := within(c.rng, time.Millisecond, 4*lease)
+					c.note("process %d is suspended for %v", p.Pid, d)
+					if err := p.Signal(syscall.SIGSTOP); err != nil {
+						return err
+					}
+					_ = pause(ctx, d)
+					return p.Signal(syscall.SIGCONT)
+				})
+			}},
+		// Leases use the monotonic clock, which does not step. Functions stall past the lease, so that a lease measured by
+		// the wall clock fails. The servers and proxies have no effect on clocks, so few topologies run it.
+		{Name: "clock", About: "a process's wall clock steps an hour forward or back; one call in eight of the user's function lasts up to four leases",
+			clientFaults: clientFaults{stall: chance{8, 4 * lease}, steps: true}, children: true, least: 2 * time.Second, needs: clocks},
 	}
 }

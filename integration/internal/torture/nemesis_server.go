@@ -2,7 +2,6 @@ package torture
 
 import (
 	"context"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,24 +16,12 @@ func atTheServer() []Nemesis {
 	return []Nemesis{
 		{Name: "freeze", About: "a server stands still (SIGSTOP), for up to three leases", every: 300 * time.Millisecond, needs: ownServers,
 			inject: func(ctx context.Context, c *injection) error {
-				server, d := c.servers[c.rng.IntN(len(c.servers))], within(c.rng, 10*time.Millisecond, 3*lease)
-				c.note("server %s is suspended for %v", server.Addr, d)
-				if err := server.Signal(syscall.SIGSTOP); err != nil {
-					return err
-				}
-				_ = pause(ctx, d)
-				return server.Signal(syscall.SIGCONT)
+				return c.stalled(ctx, c.servers[c.rng.IntN(len(c.servers))], 10*time.Millisecond, 3*lease)
 			}},
 		{Name: "proxy-freeze", About: "the proxy stands still likewise", every: 300 * time.Millisecond,
 			needs: ownProxy,
 			inject: func(ctx context.Context, c *injection) error {
-				d := within(c.rng, 10*time.Millisecond, 3*lease)
-				c.note("the proxy is suspended for %v", d)
-				if err := c.proxies[0].Signal(syscall.SIGSTOP); err != nil {
-					return err
-				}
-				_ = pause(ctx, d)
-				return c.proxies[0].Signal(syscall.SIGCONT)
+				return c.stalled(ctx, c.proxies[0], 10*time.Millisecond, 3*lease)
 			}},
 		{Name: "kill", About: "a server is killed (SIGKILL) and starts again with all that it had acknowledged", every: 300 * time.Millisecond, needs: ownServers,
 			inject: func(ctx context.Context, c *injection) error {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"sync/atomic"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/unwatch/unwatch/adapters/sqllock"
 	"github.com/unwatch/unwatch/internal/testing/servers"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // postgres is a primary with an asynchronous replica. The nemesis replaces both, while clients look for the
@@ -84,13 +84,13 @@ func ask(ctx context.Context, server *servers.Server, statements ...string) erro
 	return errors.Join(err, conn.Close(ctx))
 }
 
-func openSQL(s *Site, _ int) (rmw.Store, error) {
+func openSQL(s *Site, _ int) (opened, error) {
 	db, err := s.postgres.open()
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	locks := sqllock.New(db, sqllock.PostgreSQL, sqllock.Config{Config: serviceConfig(), CleanEvery: -1})
-	return lockOnly{closing{locks, []func() error{db.Close}}}, nil
+	return opened{store: locks, also: []io.Closer{db}}, nil
 }
 
 // atPostgres returns the nemeses of a primary with a replica.
@@ -102,7 +102,7 @@ func atPostgres() []Nemesis {
 		{Name: "server-stop", About: "PostgreSQL and its backends stand still (SIGSTOP), for up to two leases",
 			every: 300 * time.Millisecond, least: serviceLeast,
 			inject: func(ctx context.Context, c *injection) error {
-				return c.stalled(ctx, c.postgres.primary.Load(), 2*remedyLease)
+				return c.stalled(ctx, c.postgres.primary.Load(), lease, 2*remedyLease)
 			}},
 		{Name: "terminate", About: "pg_terminate_backend of all connections", every: 100 * time.Millisecond, least: serviceLeast,
 			inject: func(ctx context.Context, c *injection) error {
@@ -139,9 +139,9 @@ func promote(ctx context.Context, c *injection) error {
 // advisory is a session lock of PostgreSQL. Its holder does not notice the end of its connection.
 type advisory struct{ *sql.DB }
 
-func openAdvisory(s *Site, _ int) (rmw.Store, error) {
+func openAdvisory(s *Site, _ int) (opened, error) {
 	db, err := s.postgres.open()
-	return lockOnly{closing{advisory{db}, nil}}, err
+	return opened{store: advisory{db}}, err
 }
 
 // WithLock implements withLock.

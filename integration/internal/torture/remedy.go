@@ -2,11 +2,10 @@ package torture
 
 import (
 	"context"
-	"errors"
+	"io"
 	"slices"
 
 	"github.com/unwatch/unwatch/lockupdate/redlock"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // Remedy is a mitigation for the losses of Redis itself, with the places where it is measured. Losses under
@@ -25,9 +24,6 @@ type Remedy struct {
 	unfenced  bool // the external store accepts any token: the defect of a control
 }
 
-// opener opens the store of a process.
-type opener func(s *Site, process int) (rmw.Store, error)
-
 // Place is the cell of a remedy. All remedies of a place run at the same time, so that they get the same
 // faults.
 type Place struct{ Topology, Nemesis string }
@@ -38,8 +34,9 @@ func Remedies() []Remedy {
 	values := slices.Repeat(Works()[:1], writers)
 	masters := []Place{{"masters", "one-down"}, {"masters", "most-down"}, {"forgetful", "one-down"}, {"forgetful", "most-down"}}
 	wait := func(replicas int) opener {
-		return func(s *Site, process int) (rmw.Store, error) {
-			return newWaiting(singleClient(s, process), replicas, replicasLimit), nil
+		return func(s *Site, process int) (opened, error) {
+			rdb := singleClient(s, process)
+			return opened{store: newWaiting(rdb, replicas, replicasLimit), also: []io.Closer{rdb}}, nil
 		}
 	}
 	return slices.Concat([]Remedy{
@@ -53,32 +50,18 @@ func Remedies() []Remedy {
 	}, lockServices(), behindSentinels())
 }
 
-// closing is a lock with the resources to close.
-type closing struct {
-	withLock
-	also []func() error
-}
-
+// withLock is the lock of a process that only holds locks.
 type withLock interface {
 	WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error
 	Close() error
 }
 
-func (c closing) Close() error {
-	errs := []error{c.withLock.Close()}
-	for _, also := range c.also {
-		errs = append(errs, also())
-	}
-	return errors.Join(errs...)
-}
-
-func openRedlock(s *Site, _ int) (rmw.Store, error) {
-	c := closing{}
+func openRedlock(s *Site, _ int) (o opened, err error) {
 	var nodes []redlock.Node
 	for _, server := range s.servers {
 		rdb := newClient(s.Profile, server.Addr)
-		nodes, c.also = append(nodes, rdb), append(c.also, rdb.Close)
+		nodes, o.also = append(nodes, rdb), append(o.also, rdb)
 	}
-	c.withLock = redlock.New(nodes, redlock.Config{Lease: remedyLease, NodeTimeout: remedyLease / 10})
-	return lockOnly{c}, nil
+	o.store = redlock.New(nodes, redlock.Config{Lease: remedyLease, NodeTimeout: remedyLease / 10})
+	return o, nil
 }

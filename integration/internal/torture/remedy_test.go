@@ -3,7 +3,6 @@ package torture
 import (
 	"context"
 	"net"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,36 +16,6 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-func TestRemediesArePlanned(t *testing.T) {
-	t.Parallel()
-	places := func(cells map[string][]planned) (all []Place) {
-		for topology, of := range cells {
-			for _, p := range of {
-				require.NotNil(t, p.trial)
-				assert.Equal(t, p.trial.Place, Place{topology, p.nemesis.Name})
-				all = append(all, p.trial.Place)
-			}
-		}
-		return all
-	}
-	var want []Place
-	topologies := slices.Concat(Topologies(), quorums())
-	for _, r := range Remedies() {
-		for _, place := range r.Where {
-			assert.True(t, slices.ContainsFunc(topologies, func(t Topology) bool { return t.Name == place.Topology }))
-			if !slices.Contains(want, place) {
-				want = append(want, place)
-			}
-		}
-	}
-	assert.ElementsMatch(t, want, places(plan("remedy/")))
-
-	// A remedy always runs with the baseline.
-	one := plan("remedy/WAIT 1")["sentinel"][0].trial.remedies
-	assert.Equal(t, []string{"none", "WAIT 1"}, []string{one[0].Name, one[1].Name})
-	assert.Empty(t, trials(func(string) bool { return false }))
-}
 
 // replicated returns a primary with a replica: a client with one connection, and an observer.
 func replicated(t *testing.T) (rdb single, admin *redis.Client) {
@@ -65,6 +34,7 @@ func replicated(t *testing.T) (rdb single, admin *redis.Client) {
 	opts := &redis.Options{Addr: primary.Addr, OnConnect: counting(rdb.made), ReadTimeout: 2 * time.Minute}
 	limitToOne(&opts.PoolSize, &opts.MaxActiveConns, &opts.PipelinePoolSize)
 	rdb.UniversalClient = redis.NewClient(opts)
+	t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
 	return rdb, admin
 }
 

@@ -97,7 +97,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 			if n := done.Add(1); cfg.Progress != nil {
 				cfg.Progress(int(n), total, p.name(t))
 			}
-			if p.nemesis.stepped {
+			if p.nemesis.clientFaults.steps {
 				if site.stepped, err = stepped(); err != nil && servers.Required() {
 					return fmt.Errorf("%s: %w", p.name(t), err)
 				} else if err != nil {

@@ -88,7 +88,7 @@ func (w *worker) end(s *Section, err error) Outcome {
 		s.Err = err.Error()
 	}
 	if s.Enter > 0 {
-		w.history.addSection(*s)
+		w.history.take(said{Section: s})
 	}
 	if s.Done {
 		return Acknowledged

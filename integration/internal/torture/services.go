@@ -3,6 +3,7 @@ package torture
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -12,7 +13,6 @@ import (
 	"github.com/unwatch/unwatch/adapters/zklock"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lock/driver"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // serviceLeast is the minimum duration of a cell over a lock service. Each fault takes about a second.
@@ -79,20 +79,17 @@ func etcdClient(addrs ...string) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: addrs, DialTimeout: time.Second, Logger: zap.NewNop()})
 }
 
-func openEtcd(s *Site, _ int) (rmw.Store, error) {
+func openEtcd(s *Site, _ int) (opened, error) {
 	client, err := etcdClient(s.memberAddrs()...)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	return lockOnly{closing{etcdlock.New(client, serviceConfig()), []func() error{client.Close}}}, nil
+	return opened{store: etcdlock.New(client, serviceConfig()), also: []io.Closer{client}}, nil
 }
 
-func openZooKeeper(s *Site, _ int) (rmw.Store, error) {
+func openZooKeeper(s *Site, _ int) (opened, error) {
 	locks, err := zklock.New(s.memberAddrs(), zklock.Config{Config: serviceConfig()})
-	if err != nil {
-		return nil, err
-	}
-	return lockOnly{closing{locks, nil}}, nil
+	return opened{store: locks}, err
 }
 
 // atTheServices returns the nemeses of the members' parts.
@@ -121,12 +118,12 @@ func (c *injection) down(ctx context.Context, server *servers.Server) error {
 	if c.rng.IntN(2) == 0 {
 		return c.killed(ctx, server)
 	}
-	return c.stalled(ctx, server, remedyLease)
+	return c.stalled(ctx, server, lease, remedyLease)
 }
 
 // stalled suspends a server.
-func (c *injection) stalled(ctx context.Context, server *servers.Server, upTo time.Duration) error {
-	d := within(c.rng, lease, upTo)
+func (c *injection) stalled(ctx context.Context, server *servers.Server, from, to time.Duration) error {
+	d := within(c.rng, from, to)
 	c.note("%s stands still for %v", server.Addr, d)
 	if err := server.Pause(); err != nil {
 		return err
@@ -184,14 +181,12 @@ func (d deaf) WithLock(ctx context.Context, name string, fn func(ctx context.Con
 }
 
 func deafened(open opener) opener {
-	return func(s *Site, process int) (rmw.Store, error) {
-		store, err := open(s, process)
-		if err != nil {
-			return nil, err
+	return func(s *Site, process int) (opened, error) {
+		o, err := open(s, process)
+		if err == nil {
+			o.store = deaf{o.store.(withLock)}
 		}
-		c := store.(lockOnly).closing
-		c.withLock = deaf{c.withLock}
-		return lockOnly{c}, nil
+		return o, err
 	}
 }
 

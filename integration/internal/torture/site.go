@@ -45,8 +45,6 @@ type Site struct {
 // contains many.
 func (s *Site) client(process int) (redis.UniversalClient, error) {
 	switch {
-	case s.sides != nil:
-		return s.sides[0].client(process)
 	case s.sentinels != nil:
 		return s.failoverClient(process), nil
 	case s.cluster != nil:

@@ -134,51 +134,60 @@ func (r *Result) word() string {
 	return " ok"
 }
 
+// finding is a count of broken promises.
+type finding struct {
+	n         int
+	word      string
+	what      string
+	forgiving bool // expected if the fault makes Redis lose data
+}
+
+func (v *Verdict) findings() []finding {
+	leaked := 0
+	if v.Leaked != "" {
+		leaked = 1
+	}
+	return []finding{
+		{v.Lost, "lost", "acknowledged updates are lost", true},
+		{v.Double, "double", "updates were carried out more than once", false},
+		{v.Ghost, "ghost", "updates were carried out that failed", false},
+		{v.Chain, "chain", "updates were given something else than what was before them", true},
+		{v.Overlap, "overlap", "times two held one lock", true},
+		{v.Stale, "stale", "fencing tokens are smaller than one before them", true},
+		{v.Torn, "torn", "transfers are in no order that all lists agree on", true},
+		{v.Unfenced, "unfenced", "updates of the external store are lost or out of order", false},
+		{v.Passed, "passed", "late writes passed the token check", true},
+		{v.Few, "not written", "operations failed beyond half of all: calls do not wait until the fault is over", false},
+		{v.Refused, "refused", "sections were refused within one of the same name", false},
+		{len(v.Desk), "of the desk", "rules of the desk are broken", true},
+		{len(v.NotLinearizable), "out of order", "keys have a history that no order explains", true},
+		{len(v.Immortal), "immortal", "keys of locks have no expiry", false},
+		{leaked, "leaked", "cell left goroutines of closed stores", false},
+	}
+}
+
+// Bad reports whether a promise was broken.
+func (v *Verdict) Bad() bool {
+	return len(v.Errors) > 0 || slices.ContainsFunc(v.findings(), func(f finding) bool {
+		return f.n > 0 && !(f.forgiving && v.Forgiven)
+	})
+}
+
 // found returns the most frequent finding in few words.
 func (v *Verdict) found() string {
-	type found struct {
-		n    int
-		what string
-	}
-	all := []found{
-		{v.Lost, "lost"}, {v.Double, "double"}, {v.Ghost, "ghost"}, {v.Chain, "chain"}, {v.Overlap, "overlap"}, {v.Stale, "stale"},
-		{v.Unfenced, "unfenced"}, {v.Passed, "passed"},
-		{v.Few, "not written"}, {v.Torn, "torn"}, {len(v.NotLinearizable), "out of order"}, {len(v.Immortal), "immortal"},
-	}
-	most := slices.MaxFunc(all, func(a, b found) int { return a.n - b.n })
+	most := slices.MaxFunc(v.findings(), func(a, b finding) int { return a.n - b.n })
 	if most.n == 0 {
 		return ""
 	}
-	return fmt.Sprint(most.n, " ", most.what)
+	return fmt.Sprint(most.n, " ", most.word)
 }
 
 // broken returns the broken promises, one per line.
 func (v *Verdict) broken() (lines []string) {
-	for _, p := range []struct {
-		n    int
-		what string
-	}{
-		{v.Lost, "acknowledged updates are lost"},
-		{v.Double, "updates were carried out more than once"},
-		{v.Ghost, "updates were carried out that failed"},
-		{v.Chain, "updates were given something else than what was before them"},
-		{v.Overlap, "times two held one lock"},
-		{v.Stale, "fencing tokens are smaller than one before them"},
-		{v.Torn, "transfers are in no order that all lists agree on"},
-		{v.Unfenced, "updates of the external store are lost or out of order"},
-		{v.Passed, "late writes passed the token check"},
-		{v.Few, "operations failed beyond half of all: calls do not wait until the fault is over"},
-		{v.Refused, "sections were refused within one of the same name"},
-		{len(v.Desk), "rules of the desk are broken"},
-		{len(v.NotLinearizable), "keys have a history that no order explains"},
-		{len(v.Immortal), "keys of locks have no expiry"},
-	} {
-		if p.n > 0 {
-			lines = append(lines, fmt.Sprint(p.n, " ", p.what))
+	for _, f := range v.findings() {
+		if f.n > 0 {
+			lines = append(lines, fmt.Sprint(f.n, " ", f.what))
 		}
-	}
-	if v.Leaked != "" {
-		lines = append(lines, "goroutines of closed stores are left")
 	}
 	return lines
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -43,38 +42,30 @@ const generationsApart = 1_000_000
 // play runs one fleet for each remedy, all at once.
 func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) []*Result {
 	err := s.clean(ctx)
-	working, stop := during(ctx, d)
-	defer stop()
 	results := make([]*Result, len(t.remedies))
-	errs := make([]error, len(t.remedies))
-	var all sync.WaitGroup
 	for i, r := range t.remedies {
-		history := newHistory()
-		results[i] = &Result{Topology: t.Topology, Nemesis: t.Nemesis, Remedy: r.Name, Seed: seed, History: history}
-		counted := counted(generation)
-		f := &fleet{history: history, seed: seed, external: newExternal(r.unfenced), generation: func(kind string) int64 {
-			return int64(i*generationsApart) + counted(kind)
-		}}
-		all.Go(func() { errs[i] = f.try(working, s, r, i*processes) })
+		results[i] = &Result{Topology: t.Topology, Nemesis: t.Nemesis, Remedy: r.Name, Seed: seed, History: newHistory()}
 	}
-	faults := &injection{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), note: func(format string, args ...any) {
-		for _, r := range results {
-			r.History.note(fmt.Sprintf(format, args...))
+	errs := make([]error, len(t.remedies))
+	err = errors.Join(err, s.play(ctx, n, d, seed, nil, results, func(working context.Context) error {
+		var all sync.WaitGroup
+		for i, r := range t.remedies {
+			counted := counted(generation)
+			f := &fleet{history: results[i].History, seed: seed, external: newExternal(r.unfenced), generation: func(kind string) int64 {
+				return int64(i*generationsApart) + counted(kind)
+			}}
+			all.Go(func() {
+				errs[i] = f.run(working, i*processes, processes, func(process int) (opened, error) {
+					o, err := r.open(s, process)
+					o.works = r.works
+					return o, err
+				})
+			})
 		}
-	}}
-	err = errors.Join(err, n.run(working, faults))
-	all.Wait()
-	for _, r := range results {
-		r.Took = r.History.now()
-	}
-	var wrong map[string]bool
-	if s.sides != nil { // before a read repairs a key
-		var again error
-		if wrong, again = s.calmAudit(ctx); again != nil {
-			err = errors.Join(err, again)
-		}
-	}
-	stored, again := s.calm(ctx)
+		all.Wait()
+		return nil
+	}))
+	wrong, stored, again := s.calm(ctx)
 	err = errors.Join(err, again)
 	for i, r := range results {
 		r.stored, r.Verdict = stored, &Verdict{Forgiven: true}
@@ -98,43 +89,23 @@ func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, s
 	return results
 }
 
-// calmAudit waits until the servers respond, and audits a cut-over.
-func (s *Site) calmAudit(ctx context.Context) (wrong map[string]bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
-	defer cancel()
-	if err := s.awaitCalm(ctx); err != nil {
-		return nil, err
-	}
-	return s.audit(ctx)
-}
-
-// calm waits until the servers respond, and returns their content.
-func (s *Site) calm(ctx context.Context) (*stored, error) {
+// calm waits until the servers respond, audits a cut-over before a read repairs a key, and returns the content.
+func (s *Site) calm(ctx context.Context) (wrong map[string]bool, all *stored, err error) {
 	if s.members != nil || s.postgres != nil {
-		return &stored{}, nil
+		return nil, &stored{}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := s.awaitCalm(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.stored(ctx)
-}
-
-// try runs the fleet of a remedy, with processes numbered from first.
-func (f *fleet) try(ctx context.Context, s *Site, r Remedy, first int) error {
-	var all sync.WaitGroup
-	errs := make([]error, processes)
-	for i := range errs {
-		store, err := r.open(s, first+i)
-		if err != nil {
-			errs[i] = err
-			continue
+	if s.sides != nil {
+		if wrong, err = s.audit(ctx); err != nil {
+			return nil, nil, err
 		}
-		all.Go(func() { f.work(ctx, store, r.works, first+i, "") })
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	all, err = s.stored(ctx)
+	return wrong, all, err
 }
 
 // tally counts lost and duplicate updates. It ignores the inputs of updates: after a lost update, all later

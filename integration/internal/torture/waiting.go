@@ -80,12 +80,3 @@ func (s *waiting) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (r
 	}
 	return result, err
 }
-
-// Close closes the client as well.
-func (s *waiting) Close() error {
-	err := s.Store.Close()
-	if again := s.rdb.Close(); err == nil {
-		err = again
-	}
-	return err
-}

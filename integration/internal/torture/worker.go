@@ -14,7 +14,7 @@ import (
 // worker is one goroutine of a process.
 type worker struct {
 	*fleet
-	store  rmw.Store
+	store  any // of the process
 	rng    *rand.Rand
 	number int
 	prefix string // of its ids
@@ -94,7 +94,7 @@ func (w *worker) value() Outcome {
 
 func (w *worker) read(ctx context.Context, key rmw.Key) Outcome {
 	op := Operation{Process: w.number, Key: key.Name, Call: w.history.now()}
-	v, err := w.store.Read(ctx, key)
+	v, err := w.store.(rmw.Store).Read(ctx, key)
 	if op.Return = w.history.now(); err == nil {
 		op.Outcome, op.Seen = Acknowledged, seenIn(key, v)
 		w.history.add(op)
@@ -111,7 +111,7 @@ func (w *worker) update(ctx context.Context, key rmw.Key, id string) Outcome {
 	// Drawn here, since fn may run after Update has returned.
 	stall, stalls := w.clientFaults.stall.draw(w.rng)
 	var seen atomic.Pointer[[]string]
-	_, err := w.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+	_, err := w.store.(rmw.Store).Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		list := seenIn(key, cur)
 		seen.Store(&list)
 		if stalls {
