@@ -70,20 +70,3 @@ func TestMovesBackAndForth(t *testing.T) {
 	r.moves(&stored{hops: map[string]int{"a": 2}, twice: []string{"a"}})
 	assert.True(t, r.Bad(), "a value in both stores")
 }
-
-// Each cut-over plays nemeses of both stores.
-func TestCutoversAreStruckOnBothSides(t *testing.T) {
-	for _, topology := range cutovers() {
-		played := map[string]bool{}
-		for _, n := range Nemeses() {
-			if n.fits(topology) {
-				played[n.Name] = true
-				assert.False(t, n.forgets, n.Name)
-			}
-		}
-		for _, name := range topology.only {
-			assert.True(t, played[name], "%s at %s", name, topology.Name)
-		}
-		assert.Equal(t, topology.has&cluster == 0, played["process-kill"], topology.Name)
-	}
-}
