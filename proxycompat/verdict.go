@@ -1,6 +1,9 @@
 package proxycompat
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Verdict classifies how a proxy treats a command.
 type Verdict uint8
@@ -36,24 +39,21 @@ const (
 	HarmsOthers
 )
 
-func (Verdict) words() [10]string {
-	return [...]string{"ok", "refused", "closes", "onekey", "sameslot", "split", "backend", "misrouted", "unknown", "harms"}
-}
+var verdictWords = [...]string{"ok", "refused", "closes", "onekey", "sameslot", "split", "backend", "misrouted", "unknown", "harms"}
 
 // String returns the word that profile files use.
 func (v Verdict) String() string {
-	if w := v.words(); int(v) < len(w) {
-		return w[v]
+	if int(v) < len(verdictWords) {
+		return verdictWords[v]
 	}
 	return fmt.Sprintf("verdict(%d)", uint8(v))
 }
 
 // ParseVerdict is the inverse of [Verdict.String].
 func ParseVerdict(s string) (Verdict, error) {
-	for i, w := range OK.words() {
-		if w == s {
-			return Verdict(i), nil
-		}
+	i := slices.Index(verdictWords[:], s)
+	if i < 0 {
+		return 0, fmt.Errorf("proxycompat: unknown verdict %q, known are %v", s, verdictWords)
 	}
-	return 0, fmt.Errorf("proxycompat: unknown verdict %q, known are %v", s, OK.words())
+	return Verdict(i), nil
 }
