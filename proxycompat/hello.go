@@ -53,14 +53,16 @@ type helloConn struct {
 	mu       sync.Mutex // guards the fields below; never held during network I/O
 	through  bool       // a command other than HELLO was written
 	closed   bool
-	pending  []byte        // bytes that may still become a HELLO
-	answers  []byte        // answers not yet read
-	changed  chan struct{} // closed and replaced whenever a field above changes
-	deadline time.Time     // for Read
+	pending  []byte    // bytes that may still become a HELLO
+	answers  []byte    // answers not yet read
+	deadline time.Time // for Read
+	changed  sync.Cond // a field above has changed, or the deadline has passed
 }
 
 func newHelloConn(inner net.Conn) *helloConn {
-	return &helloConn{Conn: inner, changed: make(chan struct{})}
+	c := &helloConn{Conn: inner}
+	c.changed.L = &c.mu
+	return c
 }
 
 func (c *helloConn) Write(p []byte) (int, error) {
@@ -95,7 +97,7 @@ func (c *helloConn) sift(p []byte) (send []byte, held int, err error) {
 	}
 	held = len(c.pending)
 	c.pending = append(c.pending, p...)
-	defer c.broadcast()
+	defer c.changed.Broadcast()
 	for len(c.pending) > 0 && maybeHello(c.pending) {
 		n, args, err := resp.ScanCommand(c.pending, nil, resp.Limits{Bulk: 64 << 10, Args: 64})
 		if err != nil {
@@ -116,56 +118,48 @@ func (c *helloConn) sift(p []byte) (send []byte, held int, err error) {
 }
 
 func (c *helloConn) Read(p []byte) (int, error) {
-	for {
-		c.mu.Lock()
-		if len(c.answers) > 0 {
-			n := copy(p, c.answers)
-			c.answers = c.answers[n:]
+	c.mu.Lock()
+	for len(c.answers) == 0 && !c.through && !c.closed {
+		if err := c.wait(); err != nil {
 			c.mu.Unlock()
-			return n, nil
-		}
-		if c.through {
-			c.mu.Unlock()
-			return c.Conn.Read(p)
-		}
-		if c.closed {
-			c.mu.Unlock()
-			return 0, net.ErrClosed
-		}
-		changed, deadline := c.changed, c.deadline
-		c.mu.Unlock()
-		if err := waitChange(changed, deadline); err != nil {
 			return 0, err
 		}
 	}
+	answered, through := len(c.answers) > 0, c.through
+	n := copy(p, c.answers)
+	c.answers = c.answers[n:]
+	c.mu.Unlock()
+	switch {
+	case answered:
+		return n, nil
+	case through:
+		return c.Conn.Read(p)
+	}
+	return 0, net.ErrClosed
 }
 
-// waitChange waits until changed is closed or the deadline passes.
-func waitChange(changed <-chan struct{}, deadline time.Time) error {
-	if deadline.IsZero() {
-		<-changed
-		return nil
+// wait waits for a change or the deadline. The caller holds c.mu.
+func (c *helloConn) wait() error {
+	if !c.deadline.IsZero() {
+		left := time.Until(c.deadline)
+		if left <= 0 {
+			return os.ErrDeadlineExceeded
+		}
+		timer := time.AfterFunc(left, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.changed.Broadcast()
+		})
+		defer timer.Stop()
 	}
-	timer := time.NewTimer(time.Until(deadline))
-	defer timer.Stop()
-	select {
-	case <-changed:
-		return nil
-	case <-timer.C:
-		return os.ErrDeadlineExceeded
-	}
-}
-
-// broadcast wakes every waiting Read. The caller holds c.mu.
-func (c *helloConn) broadcast() {
-	close(c.changed)
-	c.changed = make(chan struct{})
+	c.changed.Wait()
+	return nil
 }
 
 func (c *helloConn) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	c.broadcast()
+	c.changed.Broadcast()
 	c.mu.Unlock()
 	return c.Conn.Close()
 }
@@ -184,9 +178,7 @@ func (c *helloConn) setReadDeadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deadline = t
-	if !c.through { // after the handshake no Read waits here
-		c.broadcast()
-	}
+	c.changed.Broadcast()
 }
 
 // maybeHello reports whether buf is a HELLO command or a prefix of one. It looks at the first argument
