@@ -28,7 +28,7 @@ func (c Command) NewerArgument(server Version, args []string) (a Argument, found
 	if server == (Version{}) {
 		return Argument{}, false
 	}
-	if newer := tooNew(c.arguments, server, len(args), func(i int) string { return args[i] }); newer != nil {
+	if newer := tooNew(c.arguments, server, len(args), wordsOf(args)); newer != nil {
 		return *newer, true
 	}
 	return Argument{}, false
@@ -131,23 +131,16 @@ func (a Argument) Why(server Version) string {
 
 // addArguments reads the arguments of the commands in table.
 func addArguments(table map[string]*Command, text string) error {
-	for i, line := range strings.Split(text, "\n") {
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		f := strings.Split(line, "\t")
-		if len(f) != 6 {
-			return fmt.Errorf("proxycompat: arguments.tsv:%d: want 6 fields separated by tabs, got %d", i+1, len(f))
-		}
+	return eachRow("arguments.tsv", text, func(f []string) error {
 		a, err := parseArgument(f[1], f[2], f[3])
 		if err != nil {
-			return fmt.Errorf("proxycompat: arguments.tsv:%d: %w", i+1, err)
+			return err
 		}
 		a.Instead = f[5]
 		for name := range strings.SplitSeq(f[0], ",") {
 			c := table[name]
 			if c == nil {
-				return fmt.Errorf("proxycompat: arguments.tsv:%d: unknown command %s", i+1, name)
+				return fmt.Errorf("unknown command %s", name)
 			}
 			switch a.Error = f[4]; f[4] {
 			case "-":
@@ -159,8 +152,8 @@ func addArguments(table map[string]*Command, text string) error {
 			}
 			c.arguments = append(c.arguments, a)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func parseArgument(since, words, where string) (a Argument, err error) {

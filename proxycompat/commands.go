@@ -3,6 +3,7 @@ package proxycompat
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,10 +43,9 @@ type Command struct {
 func Commands() []Command {
 	table := commandTable()
 	out := make([]Command, 0, len(table))
-	for _, c := range table {
-		out = append(out, *c)
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		out = append(out, *table[name])
 	}
-	slices.SortFunc(out, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -54,7 +54,7 @@ func (c Command) Keys(args []string) []int { return c.keys.in(args) }
 
 // States returns the number of keys that a count argument declares, if the command has one.
 func (c Command) States(args []string) (n int, counted bool) {
-	l := c.keys.find(len(args), func(i int) string { return args[i] })
+	l := c.keys.find(len(args), wordsOf(args))
 	return l.stated, l.stated >= 0
 }
 
@@ -83,38 +83,25 @@ func (c Command) Subcommand() bool { return strings.Contains(c.Name, " ") }
 // and slots, see [Profile.SameSlot].
 func KeysOf(args ...string) (keys []int, known bool) {
 	c, known := CommandOf(args...)
-	if !known {
-		return nil, false
-	}
-	return c.Keys(args), true
+	return c.Keys(args), known
 }
 
 // CommandOf returns the command that args would run, and whether Redis has it. args[0] is the name.
 func CommandOf(args ...string) (c Command, known bool) {
-	if len(args) == 0 {
-		return Command{}, false
-	}
-	found := commandOf(args[0], args[1:])
-	if found == nil {
-		return Command{}, false
-	}
-	return *found, true
-}
-
-func commandOf(name string, rest []string) *Command {
-	table, name := commandTable(), strings.ToUpper(name)
-	if len(rest) > 0 {
-		if c := table[name+" "+strings.ToUpper(rest[0])]; c != nil {
-			return c
+	for n := min(2, len(args)); n > 0; n-- {
+		if found := commandTable()[strings.ToUpper(strings.Join(args[:n], " "))]; found != nil {
+			return *found, true
 		}
 	}
-	return table[name]
+	return Command{}, false
 }
+
+func wordsOf(args []string) func(i int) string { return func(i int) string { return args[i] } }
 
 // in lists the keys in args.
 func (k keySpec) in(args []string) []int {
 	var out []int
-	l := k.find(len(args), func(i int) string { return args[i] })
+	l := k.find(len(args), wordsOf(args))
 	l.each(func(i int) bool {
 		out = append(out, i)
 		return true
@@ -148,30 +135,41 @@ func (v Version) Before(w Version) bool {
 
 func parseCommands(text string) (map[string]*Command, error) {
 	table := map[string]*Command{}
+	err := eachRow("commands.tsv", text, func(f []string) error {
+		since, err := ParseVersion(f[1])
+		if err != nil {
+			return err
+		}
+		keys, err := parseKeys(f[2])
+		if err != nil {
+			return err
+		}
+		arity, err := strconv.Atoi(f[5])
+		if err != nil && f[5] != "-" {
+			return fmt.Errorf("bad arity %q", f[5])
+		}
+		if table[f[0]] != nil {
+			return fmt.Errorf("a second row for %s", f[0])
+		}
+		table[f[0]] = &Command{Name: f[0], Since: since, Group: f[4], keys: keys, flags: strings.Trim(f[3], "-"), arity: arity}
+		return nil
+	})
+	return table, err
+}
+
+// eachRow calls f for each row of a table, with six fields. Empty lines and those that start with "#" are no rows.
+func eachRow(file, text string, f func(fields []string) error) error {
 	for i, line := range strings.Split(text, "\n") {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		f := strings.Split(line, "\t")
-		if len(f) != 6 {
-			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: want 6 fields separated by tabs, got %d", i+1, len(f))
+		fields := strings.Split(line, "\t")
+		if len(fields) != 6 {
+			return fmt.Errorf("proxycompat: %s:%d: want 6 fields separated by tabs, got %d", file, i+1, len(fields))
 		}
-		since, err := ParseVersion(f[1])
-		if err != nil {
-			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: %w", i+1, err)
+		if err := f(fields); err != nil {
+			return fmt.Errorf("proxycompat: %s:%d: %w", file, i+1, err)
 		}
-		keys, err := parseKeys(f[2])
-		if err != nil {
-			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: %w", i+1, err)
-		}
-		arity, err := strconv.Atoi(f[5])
-		if err != nil && f[5] != "-" {
-			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: bad arity %q", i+1, f[5])
-		}
-		if table[f[0]] != nil {
-			return nil, fmt.Errorf("proxycompat: commands.tsv:%d: a second row for %s", i+1, f[0])
-		}
-		table[f[0]] = &Command{Name: f[0], Since: since, Group: f[4], keys: keys, flags: strings.Trim(f[3], "-"), arity: arity}
 	}
-	return table, nil
+	return nil
 }

@@ -55,7 +55,7 @@ func (r Rule) ArgsFit(args []string) bool {
 	if !r.args.fit(len(args) - 1) {
 		return false
 	}
-	l := r.keys.find(len(args), func(i int) string { return args[i] })
+	l := r.keys.find(len(args), wordsOf(args))
 	return !r.args.counted || l.stated > 0
 }
 
