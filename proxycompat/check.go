@@ -22,7 +22,7 @@ import (
 // pass, because only the server can decide. Check does not look at keys across several commands, nor into
 // scripts. Check passes if there are no arguments.
 func (p *Profile) Check(args ...string) error {
-	return check(p, args, func(s string) string { return s })
+	return check(p, args, same[string])
 }
 
 // CheckCmd is [Profile.Check] for a go-redis command. It does not allocate
@@ -31,16 +31,14 @@ func (p *Profile) CheckCmd(cmd redis.Cmder) error {
 	return check(p, cmd.Args(), wordOf)
 }
 
+func same[S any](s S) S { return s }
+
 func check[A any](p *Profile, args []A, word func(A) string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	name := word(args[0])
-	r := lookup(p, name)
-	if r.subs && len(args) > 1 {
-		r = lookupSub(p, r, name, word(args[1]))
-	}
-	n := len(args)
+	r, n := find(p, args, word), len(args)
 	if !r.passes() && r.Verdict != OneKey && r.Verdict != SameSlot {
 		return p.refused(name, r, r.Why)
 	}
@@ -57,7 +55,8 @@ func check[A any](p *Profile, args []A, word func(A) string) error {
 	if r.Verdict != OneKey && r.Verdict != SameSlot {
 		return nil
 	}
-	l := r.keys.find(n, at(args, word))
+	wordAt := func(i int) string { return word(args[i]) }
+	l := r.keys.find(n, wordAt)
 	if r.args.counted && l.stated <= 0 {
 		return p.refused(name, r, "numkeys is no positive number, so there is no key to route by; declare the one key that is used")
 	}
@@ -65,7 +64,7 @@ func check[A any](p *Profile, args []A, word func(A) string) error {
 		return p.refused(name, r, "numkeys is 0, so there is no key to route by; declare the one key that is used")
 	}
 	keys := max(l.count(), l.stated)
-	if keys <= 1 || l.same(at(args, word)) || (p.tagged || r.Verdict == SameSlot) && p.sameSlot(at(args, word), &l) {
+	if keys <= 1 || l.same(wordAt) || (p.tagged || r.Verdict == SameSlot) && p.sameSlot(wordAt, &l) {
 		return nil
 	}
 	if r.Verdict == SameSlot {
@@ -87,6 +86,16 @@ func textOf[A any](arg A) string {
 
 // maxName is the length limit of a command name. All known names are shorter.
 const maxName = 64
+
+// find finds the rule for the command that args would run. word may return a string or bytes.
+func find[A any, S string | []byte](p *Profile, args []A, word func(A) S) *Rule {
+	name := word(args[0])
+	r := lookup(p, name)
+	if r.subs && len(args) > 1 {
+		return lookupSub(p, r, name, word(args[1]))
+	}
+	return r
+}
 
 // lookup finds the rule for a command name without allocating: the upper-case name is built on the stack.
 func lookup[S string | []byte](p *Profile, name S) *Rule {
@@ -139,10 +148,6 @@ func (r *Rule) passes() bool {
 // permitsAll reports whether no command can be refused.
 func (p *Profile) permitsAll() bool {
 	return len(p.rows) == 0 && p.other.Verdict == OK && p.backend == (Version{})
-}
-
-func at[A any](args []A, word func(A) string) func(int) string {
-	return func(i int) string { return word(args[i]) }
 }
 
 // sameSlot reports whether all keys certainly have the same slot.

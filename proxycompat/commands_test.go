@@ -1,6 +1,7 @@
 package proxycompat_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,10 +17,13 @@ func TestEveryCommandHasAVerdict(t *testing.T) {
 	require.Greater(t, len(commands), 500)
 	for _, name := range proxycompat.Names() {
 		for _, over := range []string{"", "@3.2", "@7.0"} {
-			p, err := proxycompat.Lookup(name + over)
+			p, err := proxycompat.Lookup(strings.ToUpper(name) + over)
 			require.NoError(t, err)
+			assert.Equal(t, name+over, p.Name())
 			rules := map[string]bool{}
-			for _, r := range p.Rules() {
+			all := p.Rules()
+			assert.True(t, slices.IsSortedFunc(all, func(a, b proxycompat.Rule) int { return strings.Compare(a.Command, b.Command) }))
+			for _, r := range all {
 				rules[r.Command] = true
 			}
 			for _, c := range commands {

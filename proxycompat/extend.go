@@ -101,13 +101,7 @@ func (p *Profile) Extend(c Changes) (*Profile, error) {
 
 func (p *Profile) change(c RuleChange) (err error) {
 	r := Rule{Error: c.Error, Why: c.Why, Instead: c.Instead, Source: c.Source, ours: true}
-	if r.Verdict, err = ParseVerdict(c.Verdict); err != nil {
-		return err
-	}
-	if r.args, err = parseArgs(c.Args); err != nil {
-		return err
-	}
-	if r.route, err = parseRoute(c.Route); err != nil {
+	if err := r.parse(c.Verdict, c.Args, c.Route); err != nil {
 		return err
 	}
 	if c.Keys != "" {
@@ -125,16 +119,8 @@ func (p *Profile) change(c RuleChange) (err error) {
 		return fmt.Errorf("no source: name the observer and the date")
 	}
 	for _, name := range c.Commands {
-		name = strings.ToUpper(strings.TrimSpace(name))
-		if err := checkName(name); err != nil {
+		if err := p.setRow(strings.ToUpper(strings.TrimSpace(name)), r); err != nil {
 			return err
-		}
-		one := r
-		one.Command = name
-		if name == "*" {
-			p.other = &one
-		} else {
-			p.rows[name] = &one
 		}
 	}
 	return nil

@@ -1,11 +1,14 @@
 package proxycompat
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/resp"
 )
@@ -25,6 +28,24 @@ type guardConn struct {
 	pending []byte     // the start of an incomplete command
 	blind   bool       // the bytes do not parse as commands; the server will reject them
 	args    [][]byte   // reused
+}
+
+// guarded makes guardConns of the connections of next. A nil report refuses commands.
+func guarded(p *Profile, next redis.DialHook, report func(context.Context, *RefusedError)) redis.DialHook {
+	if p.permitsAll() {
+		return next
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		g := &guardConn{Conn: conn, p: p}
+		if report != nil {
+			g.report = func(refused *RefusedError) { report(context.WithoutCancel(ctx), refused) }
+		}
+		return keepSyscall(g, conn), nil
+	}
 }
 
 func (g *guardConn) Write(b []byte) (int, error) {
@@ -110,11 +131,7 @@ func (p *Profile) checkBytes(args [][]byte) error {
 	if len(args) == 0 {
 		return nil
 	}
-	r := lookup(p, args[0])
-	if r.subs && len(args) > 1 {
-		r = lookupSub(p, r, args[0], args[1])
-	}
-	if r.passes() && !r.args.set && r.newer == nil {
+	if r := find(p, args, same[[]byte]); r.passes() && !r.args.set && r.newer == nil {
 		return nil
 	}
 	return check(p, args, func(b []byte) string { return string(b) })

@@ -3,7 +3,6 @@ package proxycompat
 import (
 	"context"
 	"errors"
-	"net"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -44,18 +43,7 @@ func Hook(p *Profile) redis.Hook {
 
 type hook struct{ p *Profile }
 
-func (h hook) DialHook(next redis.DialHook) redis.DialHook {
-	if h.p.permitsAll() {
-		return next
-	}
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := next(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return keepSyscall(&guardConn{Conn: conn, p: h.p}, conn), nil
-	}
-}
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return guarded(h.p, next, nil) }
 
 func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {

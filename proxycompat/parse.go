@@ -54,26 +54,6 @@ func parse(file, text string) (*Profile, error) {
 	return p, nil
 }
 
-func (p *Profile) row(line string) error {
-	rules, err := parseRow(line)
-	if err != nil {
-		return err
-	}
-	for _, r := range rules {
-		switch {
-		case r.Command == "*" && p.other != nil:
-			return fmt.Errorf("a second * row")
-		case r.Command == "*":
-			p.other = r
-		case p.rows[r.Command] != nil:
-			return fmt.Errorf("a second row for %s", r.Command)
-		default:
-			p.rows[r.Command] = r
-		}
-	}
-	return nil
-}
-
 func (p *Profile) directive(line string) (err error) {
 	word, value, _ := strings.Cut(line[1:], " ")
 	value = strings.TrimSpace(value)
@@ -108,10 +88,10 @@ func (p *Profile) directive(line string) (err error) {
 	return err
 }
 
-func parseRow(line string) ([]*Rule, error) {
+func (p *Profile) row(line string) error {
 	f := strings.Split(line, "\t")
 	if len(f) != 8 {
-		return nil, fmt.Errorf("want 8 fields separated by tabs, got %d", len(f))
+		return fmt.Errorf("want 8 fields separated by tabs, got %d", len(f))
 	}
 	for i := range f {
 		if f[i] = strings.TrimSpace(f[i]); f[i] == "-" {
@@ -119,32 +99,50 @@ func parseRow(line string) ([]*Rule, error) {
 		}
 	}
 	r := Rule{Error: f[4], Why: f[5], Instead: f[6], Source: f[7]}
-	var err error
-	if r.Verdict, err = ParseVerdict(f[1]); err != nil {
-		return nil, err
-	}
-	if r.args, err = parseArgs(f[2]); err != nil {
-		return nil, err
-	}
 	if r.replica = f[3] == "replica"; r.replica {
 		f[3] = ""
 	}
-	if r.route, err = parseRoute(f[3]); err != nil {
-		return nil, err
+	if err := r.parse(f[1], f[2], f[3]); err != nil {
+		return err
 	}
 	if r.Why == "" || r.Source == "" {
-		return nil, fmt.Errorf("%s has no reason or no source", f[0])
+		return fmt.Errorf("%s has no reason or no source", f[0])
 	}
-	var rules []*Rule
 	for name := range strings.SplitSeq(f[0], ",") {
-		if err := checkName(name); err != nil {
-			return nil, err
+		if p.rows[name] != nil || name == "*" && p.other != nil {
+			return fmt.Errorf("a second row for %s", name)
 		}
-		one := r
-		one.Command = name
-		rules = append(rules, &one)
+		if err := p.setRow(name, r); err != nil {
+			return err
+		}
 	}
-	return rules, nil
+	return nil
+}
+
+// parse sets the fields that are words in a profile and in a RuleChange.
+func (r *Rule) parse(verdict, args, route string) (err error) {
+	if r.Verdict, err = ParseVerdict(verdict); err != nil {
+		return err
+	}
+	if r.args, err = parseArgs(args); err != nil {
+		return err
+	}
+	r.route, err = parseRoute(route)
+	return err
+}
+
+// setRow stores r as the row of a command.
+func (p *Profile) setRow(name string, r Rule) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	r.Command = name
+	if name == "*" {
+		p.other = &r
+	} else {
+		p.rows[name] = &r
+	}
+	return nil
 }
 
 // checkName accepts a command in upper case, or a command and its subcommand.

@@ -32,7 +32,7 @@ func TestParseErrors(t *testing.T) {
 		ok + "GET\tok\tx\t-\t-\tw\t-\ts":     "bad argument count",
 		ok + "GET\tok\t-\tx\t-\tw\t-\ts":     "bad route",
 		ok + "GET\tok\t-\t-\t-\t-\t-\ts":     "no reason",
-		ok + ok:                              "a second * row",
+		ok + ok:                              "a second row for *",
 		ok + "GET,GET\tok\t-\t-\t-\tw\t-\ts": "a second row for GET",
 		ok + strings.Repeat("G\tok\t-\t-\t-\tw\t-\ts\n", 2): "a second row for G",
 	} {
@@ -63,6 +63,7 @@ func TestVerdictsAreConsistent(t *testing.T) {
 		p := mustEmbedded(name)
 		assert.Equal(t, name, p.Name())
 		assert.NotEmpty(t, p.Title(), name)
+		assert.NotEmpty(t, p.About(), name)
 		for _, r := range p.Rules() {
 			what, c := name+" "+r.Command, commandTable()[r.Command]
 			switch r.Verdict {

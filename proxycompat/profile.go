@@ -122,11 +122,7 @@ func (p *Profile) RuleFor(args ...string) Rule {
 	if len(args) == 0 {
 		return *p.other
 	}
-	r := lookup(p, args[0])
-	if r.subs && len(args) > 1 {
-		r = lookupSub(p, r, args[0], args[1])
-	}
-	rule := *r
+	rule := *find(p, args, same[string])
 	if rule.Command == "*" {
 		rule.Command = strings.ToUpper(args[0])
 	}

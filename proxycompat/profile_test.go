@@ -17,19 +17,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func TestEveryProfileParses(t *testing.T) {
-	for _, name := range proxycompat.Names() {
-		p, err := proxycompat.Lookup(strings.ToUpper(name))
-		require.NoError(t, err)
-		assert.Equal(t, name, p.Name())
-		assert.NotEmpty(t, p.About())
-		rules := p.Rules()
-		assert.True(t, slices.IsSortedFunc(rules, func(a, b proxycompat.Rule) int { return strings.Compare(a.Command, b.Command) }))
-		for _, r := range rules {
-			assert.NotEmpty(t, r.Why, r.Command)
-			assert.NotEmpty(t, r.Source, r.Command)
-		}
-	}
+func TestLookupErrors(t *testing.T) {
 	_, err := proxycompat.Lookup("haproxy")
 	require.ErrorContains(t, err, `proxycompat: no profile named "haproxy", known are `)
 	require.ErrorContains(t, err, "codis, ")

@@ -3,7 +3,6 @@ package proxycompat
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -53,17 +52,7 @@ func (r reporter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 }
 
 func (r reporter) DialHook(next redis.DialHook) redis.DialHook {
-	if r.p.permitsAll() {
-		return next
-	}
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := next(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		g := &guardConn{Conn: conn, p: r.p, report: func(refused *RefusedError) { r.f(context.WithoutCancel(ctx), refused) }}
-		return keepSyscall(g, conn), nil
-	}
+	return guarded(r.p, next, r.f)
 }
 
 // unhooked reports whether go-redis sends a command without calling hooks.
