@@ -1,6 +1,8 @@
 package custom
 
 import (
+	"strings"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/unwatch/unwatch/proxycompat"
@@ -30,20 +32,17 @@ func readDescription(found *problems, root *yaml.Node) *description {
 
 // descriptionFields lists the keys of a file. profile.schema.json has the same list.
 func descriptionFields() []field[description] {
-	of := func(target func(*description) *string, read func(*problems, *yaml.Node) string) func(*problems, *yaml.Node, *description) {
-		return func(found *problems, value *yaml.Node, d *description) { *target(d) = read(found, value) }
-	}
 	return []field[description]{
 		{key: "name", need: "how the profile is called, one word in lower case",
-			read: of(func(d *description) *string { return &d.changes.Name }, text)},
-		{key: "title", read: of(func(d *description) *string { return &d.changes.Title }, text)},
-		{key: "about", read: of(func(d *description) *string { return &d.changes.About }, text)},
-		{key: "base", read: of(func(d *description) *string { return &d.base }, text)},
-		{key: "backend", read: of(func(d *description) *string { return &d.changes.Backend }, word)},
-		{key: "refusal", read: of(func(d *description) *string { return &d.changes.Refusal }, refusal)},
+			read: into(func(d *description) *string { return &d.changes.Name }, text)},
+		{key: "title", read: into(func(d *description) *string { return &d.changes.Title }, text)},
+		{key: "about", read: into(func(d *description) *string { return &d.changes.About }, text)},
+		{key: "base", read: into(func(d *description) *string { return &d.base }, text)},
+		{key: "backend", read: into(func(d *description) *string { return &d.changes.Backend }, word)},
+		{key: "refusal", read: into(func(d *description) *string { return &d.changes.Refusal }, refusal)},
 		{key: "closes", read: closes},
-		{key: "hash", read: of(func(d *description) *string { return &d.changes.Hash }, text)},
-		{key: "hashTag", read: of(func(d *description) *string { return &d.changes.HashTag }, text)},
+		{key: "hash", read: into(func(d *description) *string { return &d.changes.Hash }, text)},
+		{key: "hashTag", read: into(func(d *description) *string { return &d.changes.HashTag }, text)},
 		{key: "idle", read: func(found *problems, v *yaml.Node, d *description) { d.changes.Idle = duration(found, v) }},
 		{key: "clients", read: func(found *problems, v *yaml.Node, d *description) { d.changes.Clients = count(found, v) }},
 		{key: "commands", read: readRules},
@@ -62,7 +61,9 @@ func refusal(found *problems, node *yaml.Node) string {
 
 // closes sets Changes.Refusal to "-", a value that is not readable in a file.
 func closes(found *problems, node *yaml.Node, d *description) {
-	if isTrue(found, node, "of a proxy that answers, give the text as refusal") {
-		d.changes.Refusal = "-"
+	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!bool" || !strings.EqualFold(node.Value, "true") {
+		found.add(place(node), "this can only be true: of a proxy that answers, give the text as refusal")
+		return
 	}
+	d.changes.Refusal = "-"
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -21,7 +22,8 @@ func parse(found *problems, data []byte) *yaml.Node {
 	case len(data) > MaxSize:
 		found.add(top, "the file is larger than %d bytes", MaxSize)
 	case !utf8.Valid(data):
-		found.add(position{line: 1 + bytes.Count(data[:validPrefix(data)], []byte("\n"))}, "this is not UTF-8")
+		lines := bytes.Split(data, []byte("\n"))
+		found.add(position{line: 1 + slices.IndexFunc(lines, func(line []byte) bool { return !utf8.Valid(line) })}, "this is not UTF-8")
 	case len(bytes.TrimSpace(data)) == 0:
 		found.add(top, "the file is empty: it needs at least a name and a base")
 	case strings.HasSuffix(strings.ToLower(found.file), ".json") || json.Valid(data):
@@ -31,18 +33,6 @@ func parse(found *problems, data []byte) *yaml.Node {
 		return parseYAML(found, data)
 	}
 	return nil
-}
-
-func validPrefix(data []byte) int {
-	n := 0
-	for n < len(data) {
-		r, size := utf8.DecodeRune(data[n:])
-		if r == utf8.RuneError && size == 1 {
-			break
-		}
-		n += size
-	}
-	return n
 }
 
 func parseYAML(found *problems, data []byte) *yaml.Node {
@@ -113,24 +103,15 @@ func (p *problems) syntax(err error, read int) {
 	text, line := strings.TrimPrefix(err.Error(), "yaml: "), read
 	if match := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(text); match != nil {
 		text = text[len(match[0]):]
-		if stated, err := strconv.Atoi(match[1]); err == nil && !misplaced(text) {
+		if stated, err := strconv.Atoi(match[1]); err == nil && !misplaced.MatchString(text) {
 			line = stated
 		}
 	}
 	p.add(position{line: max(line, 1)}, "no valid YAML: %s%s", text, hint(text))
 }
 
-func misplaced(text string) bool {
-	for _, start := range []string{
-		"did not find expected '-' indicator", "did not find expected key", "did not find expected node content",
-		"did not find expected ','", "did not find expected <document start>", "found a tab character",
-	} {
-		if strings.HasPrefix(text, start) {
-			return true
-		}
-	}
-	return false
-}
+// misplaced matches messages for which the library does not report the line of the mistake.
+var misplaced = regexp.MustCompile(`^(did not find expected ('-' indicator|key|node content|','|<document start>)|found a tab character)`)
 
 // hint explains common messages of the library.
 func hint(text string) string {

@@ -78,6 +78,11 @@ func TestErrors(t *testing.T) {
 		{head + "closes: true\nrefusal: ERR\n", "f:3:9: closes and refusal exclude each other: it answers a refused command, or it does not"},
 		{head + "commands: {GET: ok}\n", "f:3:11: commands has to be a list of rules, and this is a mapping"},
 
+		// Of the base.
+		{"name: mine\nhashTag: '{}'\n", "f:1:1: no base: name the profile that this one changes, as in base: codis, or give one to Extend"},
+		{"name: mine\nbase: codis@x\n", `f:2:7: bad version "x": want one such as 6.2`},
+		{"name: mine\nbase: 5\n", "f:2:7: this has to be a text, and is the number 5: put it in quotes"},
+
 		// Of the rules.
 		{head + "commands:\n  - GET\n", `f:4:5: a rule has to be a mapping of keys to values, and this is the text "GET"`},
 		{head + "commands:\n  - command: []\n" + good, "f:4:14: this list is empty"},
@@ -87,6 +92,10 @@ func TestErrors(t *testing.T) {
 		{
 			head + "commands:\n  - command: GET\n" + good + "  - command: [SET, get]\n" + good,
 			`f:8:20: a second rule for "GET", the first is in line 4`,
+		},
+		{
+			head + "commands:\n  - {command: X, why: w, source: s, verdict: pass}\n", `f:4:46: unknown verdict "pass", known are ` +
+				"ok, refused, closes, onekey, sameslot, split, backend, misrouted, unknown, harms",
 		},
 		{
 			head + "commands:\n  - command: X\n" + good + "    args: a\n",
@@ -142,14 +151,8 @@ unknown: x
 func TestBase(t *testing.T) {
 	_, err := custom.Extend(proxycompat.Codis32(), "f", []byte("name: mine\nbase: codis\n"))
 	require.EqualError(t, err, "f:2:7: a base is named here, and codis was given as base, too: leave one of them out")
-	_, err = custom.Extend(nil, "f", []byte("name: mine\nhashTag: '{}'\n"))
-	require.EqualError(t, err, "f:1:1: no base: name the profile that this one changes, as in base: codis, or give one to Extend")
 	_, err = custom.Extend(nil, "f", []byte("name: mine\nbase: nobodys\n"))
 	require.ErrorContains(t, err, `f:2:7: no profile named "nobodys", known are `)
-	_, err = custom.Extend(nil, "f", []byte("name: mine\nbase: codis@x\n"))
-	require.EqualError(t, err, `f:2:7: bad version "x": want one such as 6.2`)
-	_, err = custom.Extend(nil, "f", []byte("name: mine\nbase: 5\n"))
-	require.EqualError(t, err, "f:2:7: this has to be a text, and is the number 5: put it in quotes")
 }
 
 func TestErrorsInJSON(t *testing.T) {
@@ -193,10 +196,4 @@ func TestErrorsStayReadable(t *testing.T) {
 	_, err := custom.Extend(proxycompat.Codis32(), "f", []byte("name: a\n"+strings.Repeat("ü", 500)+": b\n"))
 	require.Error(t, err)
 	assert.Less(t, len(err.Error()), 400)
-}
-
-func TestUnknownVerdict(t *testing.T) {
-	_, err := custom.Extend(nil, "f", []byte("name: a\nbase: codis\ncommands:\n  - {command: X, why: w, source: s, verdict: pass}\n"))
-	require.EqualError(t, err, `f:4:46: unknown verdict "pass", known are `+
-		"ok, refused, closes, onekey, sameslot, split, backend, misrouted, unknown, harms")
 }

@@ -14,6 +14,11 @@ type field[T any] struct {
 	need string // the error if the key is missing; empty: the key is optional
 }
 
+// into returns a read for a field that is one string of a T.
+func into[T any](target func(*T) *string, read func(*problems, *yaml.Node) string) func(*problems, *yaml.Node, *T) {
+	return func(found *problems, value *yaml.Node, t *T) { *target(t) = read(found, value) }
+}
+
 // readMapping reads a mapping into a T and returns the values by key. It ignores the second of two equal
 // keys.
 func readMapping[T any](found *problems, node *yaml.Node, what string, fields []field[T], into *T) map[string]*yaml.Node {

@@ -27,18 +27,23 @@ func Marshal(name string, base *proxycompat.Profile, rules []proxycompat.RuleCha
 	} else if err := nameable(base); err != nil {
 		return nil, err
 	}
-	if _, err := over.Extend(proxycompat.Changes{Name: name, Rules: rules}); err != nil {
-		return nil, fmt.Errorf("custom: not written: %w", err)
-	}
-	data, err := encode(document(name, base, rules))
+	want, err := over.Extend(proxycompat.Changes{Name: name, Rules: rules})
 	if err != nil {
 		return nil, fmt.Errorf("custom: not written: %w", err)
 	}
-	// No file is better than one that Extend rejects.
+	data, err := encode(name, base, rules)
+	if err != nil {
+		return nil, fmt.Errorf("custom: not written: %w", err)
+	}
+	// No file is better than one that Extend rejects, or reads as another profile.
 	if base != nil {
 		over = nil
 	}
-	if _, err := Extend(over, "profile.yaml", data); err != nil {
+	got, err := Extend(over, "profile.yaml", data)
+	if err == nil && !reflect.DeepEqual(got, want) {
+		err = errors.New("a text would be read as another one")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("custom: not written, for it could not be read: %w", err)
 	}
 	return data, nil
@@ -56,71 +61,62 @@ func nameable(base *proxycompat.Profile) error {
 	return nil
 }
 
-func encode(node *yaml.Node) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(node); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), encoder.Close()
+// file is the document that Marshal writes.
+type file struct {
+	Name     string  `yaml:"name"`
+	Base     string  `yaml:"base,omitempty"`
+	Commands []entry `yaml:"commands,omitempty"`
 }
 
-func document(name string, base *proxycompat.Profile, rules []proxycompat.RuleChange) *yaml.Node {
-	root := &yaml.Node{Kind: yaml.MappingNode}
-	put(root, "name", name)
+type entry struct {
+	Command any       `yaml:"command,flow"` // one, or a list
+	Verdict plainText `yaml:"verdict,omitempty"`
+	Why     plainText `yaml:"why,omitempty"`
+	Source  plainText `yaml:"source,omitempty"`
+	Instead plainText `yaml:"instead,omitempty"`
+	Error   plainText `yaml:"error,omitempty"`
+	Args    plainText `yaml:"args,omitempty"`
+	Route   plainText `yaml:"route,omitempty"`
+	Keys    plainText `yaml:"keys,omitempty"`
+}
+
+// plainText is a string that is never written as a block scalar: the library does not read some of those again, such
+// as one that starts with a tab.
+type plainText string
+
+// MarshalYAML implements [yaml.Marshaler].
+func (s plainText) MarshalYAML() (any, error) {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: string(s)}
+	if strings.ContainsFunc(node.Value, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	return node, nil
+}
+
+func encode(name string, base *proxycompat.Profile, rules []proxycompat.RuleChange) ([]byte, error) {
+	f := file{Name: name}
 	load := `custom.Load("FILE"),`
 	if base == nil {
 		load = `custom.Extend(base, "FILE", data), base being the profile that it changes,`
 	} else {
-		put(root, "base", base.Name())
+		f.Base = base.Name()
 	}
-	root.HeadComment = "# What a Redis proxy permits, as what differs from the profile of its base.\n" +
-		"# Load it with " + load + " of github.com/unwatch/unwatch/proxycompat/custom.\n" +
-		"# Editors check it against what custom.Schema returns."
-	if len(rules) == 0 {
-		return root
-	}
-	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, r := range rules {
-		list.Content = append(list.Content, entry(r))
-	}
-	root.Content = append(root.Content, scalarOf("commands"), list)
-	return root
-}
-
-func entry(r proxycompat.RuleChange) *yaml.Node {
-	node := &yaml.Node{Kind: yaml.MappingNode}
-	if len(r.Commands) == 1 {
-		put(node, "command", r.Commands[0])
-	} else {
-		list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-		for _, c := range r.Commands {
-			list.Content = append(list.Content, scalarOf(c))
+		e := entry{
+			Verdict: plainText(r.Verdict), Why: plainText(r.Why), Source: plainText(r.Source), Instead: plainText(r.Instead),
+			Error: plainText(r.Error), Args: plainText(r.Args), Route: plainText(r.Route), Keys: plainText(r.Keys),
 		}
-		node.Content = append(node.Content, scalarOf("command"), list)
-	}
-	for _, f := range [][2]string{
-		{"verdict", r.Verdict}, {"why", r.Why}, {"source", r.Source}, {"instead", r.Instead},
-		{"error", r.Error}, {"args", r.Args}, {"route", r.Route}, {"keys", r.Keys},
-	} {
-		if f[1] != "" {
-			put(node, f[0], f[1])
+		if e.Command = r.Commands; len(r.Commands) == 1 {
+			e.Command = plainText(r.Commands[0])
 		}
+		f.Commands = append(f.Commands, e)
 	}
-	return node
-}
-
-func put(mapping *yaml.Node, key, value string) {
-	mapping.Content = append(mapping.Content, scalarOf(key), scalarOf(value))
-}
-
-// scalarOf quotes a text that a block scalar would change, such as a line with a trailing blank. The
-// library quotes the others as needed.
-func scalarOf(s string) *yaml.Node {
-	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		node.Style = yaml.DoubleQuotedStyle
-	}
-	return node
+	var out bytes.Buffer
+	out.WriteString("# What a Redis proxy permits, as what differs from the profile of its base.\n" +
+		"# Load it with " + load + " of github.com/unwatch/unwatch/proxycompat/custom.\n" +
+		"# Editors check it against what custom.Schema returns.\n")
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	err := encoder.Encode(f)
+	return out.Bytes(), errors.Join(err, encoder.Close())
 }

@@ -41,21 +41,18 @@ func readRules(found *problems, node *yaml.Node, d *description) {
 
 // ruleFields lists the keys of a rule. profile.schema.json has the same list.
 func ruleFields() []field[rule] {
-	of := func(target func(*rule) *string, read func(*problems, *yaml.Node) string) func(*problems, *yaml.Node, *rule) {
-		return func(found *problems, value *yaml.Node, r *rule) { *target(r) = read(found, value) }
-	}
 	return []field[rule]{
 		{key: "command", need: "say which the rule is for",
 			read: func(found *problems, v *yaml.Node, r *rule) { r.change.Commands, r.commands = texts(found, v) }},
 		{key: "verdict", need: "name the effect of the proxy on the command",
-			read: of(func(r *rule) *string { return &r.change.Verdict }, verdict)},
-		{key: "why", need: "say what happens", read: of(func(r *rule) *string { return &r.change.Why }, text)},
-		{key: "source", need: "name the observer and the date", read: of(func(r *rule) *string { return &r.change.Source }, text)},
-		{key: "instead", read: of(func(r *rule) *string { return &r.change.Instead }, text)},
-		{key: "error", read: of(func(r *rule) *string { return &r.change.Error }, text)},
-		{key: "args", read: of(func(r *rule) *string { return &r.change.Args }, word)},
-		{key: "route", read: of(func(r *rule) *string { return &r.change.Route }, word)},
-		{key: "keys", read: of(func(r *rule) *string { return &r.change.Keys }, word)},
+			read: into(func(r *rule) *string { return &r.change.Verdict }, verdict)},
+		{key: "why", need: "say what happens", read: into(func(r *rule) *string { return &r.change.Why }, text)},
+		{key: "source", need: "name the observer and the date", read: into(func(r *rule) *string { return &r.change.Source }, text)},
+		{key: "instead", read: into(func(r *rule) *string { return &r.change.Instead }, text)},
+		{key: "error", read: into(func(r *rule) *string { return &r.change.Error }, text)},
+		{key: "args", read: into(func(r *rule) *string { return &r.change.Args }, word)},
+		{key: "route", read: into(func(r *rule) *string { return &r.change.Route }, word)},
+		{key: "keys", read: into(func(r *rule) *string { return &r.change.Keys }, word)},
 	}
 }
 

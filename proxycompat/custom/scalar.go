@@ -3,7 +3,6 @@ package custom
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -12,38 +11,29 @@ import (
 // text reads a string. A value that YAML reads as a number or a boolean must be quoted: the program that
 // wrote the file may have changed it already. A date is a string in current YAML.
 func text(found *problems, node *yaml.Node) string {
-	return scalar(found, node, "a text", "!!str", "!!timestamp")
+	return tagged(found, node, "!!str", "!!timestamp")
 }
 
 // word reads a string that may look like a number, such as a version. It keeps the spelling, so 7.10 does
 // not become 7.1.
 func word(found *problems, node *yaml.Node) string {
-	return scalar(found, node, "a text", "!!str", "!!timestamp", "!!int", "!!float")
+	return tagged(found, node, "!!str", "!!timestamp", "!!int", "!!float")
 }
 
-func scalar(found *problems, node *yaml.Node, want string, tags ...string) string {
-	quote := ""
-	switch is := kind(node); {
+func tagged(found *problems, node *yaml.Node, tags ...string) string {
+	switch {
 	case node.Kind != yaml.ScalarNode || !slices.Contains(tags, node.ShortTag()):
+		quote := ""
 		if node.Kind == yaml.ScalarNode && node.Value != "" {
 			quote = ": put it in quotes"
 		}
-		found.add(place(node), "this has to be %s, and is %s%s", want, is, quote)
+		found.add(place(node), "this has to be a text, and is %s%s", kind(node), quote)
 	case node.Value == "":
 		found.add(place(node), "this is empty: leave out the key")
 	default:
 		return node.Value
 	}
 	return ""
-}
-
-// isTrue reads a flag that accepts only the value true.
-func isTrue(found *problems, node *yaml.Node, otherwise string) bool {
-	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!bool" && strings.EqualFold(node.Value, "true") {
-		return true
-	}
-	found.add(place(node), "this can only be true: %s", otherwise)
-	return false
 }
 
 // duration reads "30m"; "never" is negative.
