@@ -113,12 +113,7 @@ func (c *redisCall) name() string { return c.words[0] }
 // fixed returns the number of words that are certainly present, including the command.
 func (c *redisCall) fixed() int { return len(c.args.list) }
 
-// literal reports whether word i is a literal in the script and equals word, ignoring case.
-func (c *redisCall) literal(i int, word string) bool {
-	text, ok := c.known(i)
-	return ok && strings.EqualFold(text, word)
-}
-
+// known returns word i if it is a literal in the script.
 func (c *redisCall) known(i int) (string, bool) {
 	if i >= c.fixed() {
 		return "", false

@@ -15,15 +15,16 @@ func CheckScript(p *proxycompat.Profile, src string) (found []Finding, err error
 			found, err = nil, fmt.Errorf("scriptcheck: a mistake of the checker: %v", r)
 		}
 	}()
-	chunk, err := parseScript(src)
+	stmts, shebang, err := parseScript(src)
 	if err != nil {
 		return nil, err
 	}
-	w := &walker{target: targetOf(p), random: &variable{}}
-	if chunk.shebang {
+	w := &walker{target: targetOf(p), random: &variable{}, tested: map[string]bool{}}
+	w.seen = map[seen]bool{}
+	if shebang {
 		w.newer(1, "#!", "a script that starts with #!", proxycompat.Version{Major: 7}) // EVAL scripts with flags: redis.io, eval-intro
 	}
-	w.script(chunk.stmts)
+	w.script(stmts)
 	if w.failed != nil {
 		return nil, w.failed
 	}

@@ -15,12 +15,8 @@ func (w *walker) raises(e *ast.FuncCallExpr, first value, s *scope) {
 		return
 	}
 	if first.origin == tabular && w.before(proxycompat.Version{Major: 7}) {
-		older := "a server before Redis 7"
-		if w.backend != (proxycompat.Version{}) {
-			older = "Redis " + w.backend.String()
-		}
 		w.add(e.Line(), ErrorText, "error", "return a number or a table that describes the error",
-			"%s cannot raise a table, and answers with an error about that", older)
+			"%s cannot raise a table, and answers with an error about that", w.older(7))
 		return
 	}
 	if t, ok := e.Args[0].(*ast.TableExpr); ok {
@@ -32,17 +28,14 @@ func (w *walker) raises(e *ast.FuncCallExpr, first value, s *scope) {
 func (w *walker) errorTable(t *ast.TableExpr, s *scope) {
 	for _, field := range t.Fields {
 		if name, ok := field.Key.(*ast.StringExpr); ok && name.Value == "err" {
-			w.errorText(t.Line(), "err", []ast.Expr{field.Value}, s)
+			w.errorText(t.Line(), "err", field.Value, s)
 		}
 	}
 }
 
 // errorText checks that an error starts with a code: clients recognize errors by their first word.
-func (w *walker) errorText(line int, about string, args []ast.Expr, s *scope) {
-	if len(args) == 0 {
-		return
-	}
-	text, whole := w.start(args[0], s)
+func (w *walker) errorText(line int, about string, e ast.Expr, s *scope) {
+	text, whole := w.start(e, s)
 	word, _, more := strings.Cut(strings.TrimPrefix(text, "-"), " ")
 	if !whole && !more || isCode(word) {
 		return
@@ -53,24 +46,17 @@ func (w *walker) errorText(line int, about string, args []ast.Expr, s *scope) {
 
 // start returns the known prefix of a text, and whether that is the whole text.
 func (w *walker) start(e ast.Expr, s *scope) (text string, whole bool) {
-	for {
-		concat, ok := e.(*ast.StringConcatOpExpr)
-		if !ok {
-			break
-		}
-		e, whole = concat.Lhs, true
-	}
-	concatenated := whole
 	switch e := e.(type) {
+	case *ast.StringConcatOpExpr:
+		text, _ = w.start(e.Lhs, s)
 	case *ast.StringExpr:
-		return e.Value, !concatenated
+		return e.Value, true
 	case *ast.IdentExpr:
 		if v := s.find(e.Value); v != nil {
-			text, known := v.value.text()
-			return text, known && !concatenated
+			return v.value.text()
 		}
 	}
-	return "", false
+	return text, false
 }
 
 func isCode(word string) bool {

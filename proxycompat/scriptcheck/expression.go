@@ -116,26 +116,18 @@ func concatenated(a, b value) value {
 }
 
 func (w *walker) logical(e *ast.LogicalOpExpr, s *scope) value {
+	var left, right value
 	if e.Operator == "and" {
-		w.condition(e.Lhs, s)
-		// The left operand is nil or false here, and neither is a key.
-		var right value
-		w.either(func() bool { right = w.eval(e.Rhs, s); return false }, func() bool { return false })
-		return right
+		w.condition(e.Lhs, s) // its value is the result if it is nil or false, and neither is a key
+	} else {
+		left = w.eval(e.Lhs, s)
 	}
-	left := w.eval(e.Lhs, s)
-	var right value
-	w.either(func() bool { right = w.eval(e.Rhs, s); return false }, func() bool { return false })
-	if left.truthy() && !isAnd(e.Lhs) {
+	w.perhaps(func() bool { right = w.eval(e.Rhs, s); return false })
+	// Of a and b or c, b alone may not be the value.
+	if op, ok := e.Lhs.(*ast.LogicalOpExpr); left.truthy() && (!ok || op.Operator != "and") {
 		return left
 	}
 	return join(left, right)
-}
-
-// isAnd reports whether this is the a and b of a and b or c: b alone may not be the value.
-func isAnd(e ast.Expr) bool {
-	op, ok := e.(*ast.LogicalOpExpr)
-	return ok && op.Operator == "and"
 }
 
 // condition evaluates a condition. If the script tests for a function of the library here, it is assumed to
@@ -148,9 +140,6 @@ func (w *walker) condition(e ast.Expr, s *scope) {
 		}
 	}
 	if v.origin == library {
-		if w.tested == nil {
-			w.tested = map[string]bool{}
-		}
 		w.tested[v.name] = true
 	}
 }

@@ -71,9 +71,6 @@ func (f *findings) add(line int, rule, command, instead, why string, args ...any
 	if f.seen[at] {
 		return
 	}
-	if f.seen == nil {
-		f.seen = map[seen]bool{}
-	}
 	f.seen[at] = true
 	f.list = append(f.list, Finding{line, rule, command, fmt.Sprintf(why, args...), instead})
 }

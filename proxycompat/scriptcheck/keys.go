@@ -21,9 +21,9 @@ func (w *walker) keys(c *redisCall) {
 	sure := true // no key is undeclared
 	for _, i := range at {
 		w.key(c, i)
-		sure = sure && c.args.at(i).origin == declared
+		sure = sure && !c.undeclared(i)
 	}
-	if sure && !c.allDeclared(w.atMost(c)) {
+	if sure && slices.ContainsFunc(w.atMost(c), c.undeclared) {
 		w.add(c.line, CannotTell, c.name(), "the number of keys as a literal",
 			"how many keys it has cannot be told, and not all that may be keys are of KEYS")
 	}
@@ -50,10 +50,7 @@ func (w *walker) atMost(c *redisCall) []int {
 // lastCount is the last index at which a command has its key count.
 const lastCount = 3
 
-// allDeclared reports whether all words at these indices come from KEYS.
-func (c *redisCall) allDeclared(at []int) bool {
-	return !slices.ContainsFunc(at, func(i int) bool { return c.args.at(i).origin != declared })
-}
+func (c *redisCall) undeclared(i int) bool { return c.args.at(i).origin != declared }
 
 // key checks word i, a key.
 func (w *walker) key(c *redisCall, i int) {

@@ -34,7 +34,9 @@ func (w *walker) builtin(name string, e *ast.FuncCallExpr, args values, s *scope
 	case "redis.replicate_commands":
 		w.replicated = true
 	case "redis.error_reply":
-		w.errorText(e.Line(), name, e.Args, s)
+		if len(e.Args) > 0 {
+			w.errorText(e.Line(), name, e.Args[0], s)
+		}
 	case "error":
 		w.raises(e, first, s)
 	case "pcall", "xpcall":

@@ -1,5 +1,7 @@
 package scriptcheck
 
+import "strings"
+
 // wholeServer checks a command that covers all data of a server: with several servers its meaning changes.
 func (w *walker) wholeServer(c *redisCall) {
 	if !w.sharded {
@@ -10,7 +12,7 @@ func (w *walker) wholeServer(c *redisCall) {
 		w.add(c.line, OneServer, c.name(), "one key that lists the others",
 			"it sees what one server has, and there are several behind the proxy")
 	case "MEMORY":
-		if !c.literal(1, "USAGE") {
+		if word, known := c.known(1); !known || !strings.EqualFold(word, "USAGE") {
 			w.add(c.line, OneServer, c.name(), "", "it sees what one server has, and there are several behind the proxy")
 		}
 	case "FLUSHALL", "FLUSHDB", "CONFIG", "SWAPDB", "DEBUG", "ACL":

@@ -27,38 +27,30 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("scriptcheck: line %d: %s", e.Line, e.Reason)
 }
 
-// chunk is a parsed script.
-type chunk struct {
-	stmts   []ast.Stmt
-	shebang bool
-}
-
-func parseScript(src string) (chunk, error) {
-	var c chunk
+func parseScript(src string) (stmts []ast.Stmt, shebang bool, err error) {
 	if len(src) > maxSource {
-		return c, &SyntaxError{1, fmt.Sprintf("%d bytes are too many, at most %d", len(src), maxSource)}
+		return nil, false, &SyntaxError{1, fmt.Sprintf("%d bytes are too many, at most %d", len(src), maxSource)}
 	}
 	if strings.HasPrefix(src, "#!") {
 		// Redis 7 removes the first line. Its newline stays, so that line numbers do not change.
 		end := strings.IndexByte(src, '\n')
 		if end < 0 {
-			return c, &SyntaxError{1, "nothing follows the first line"}
+			return nil, false, &SyntaxError{1, "nothing follows the first line"}
 		}
 		engine, _, _ := strings.Cut(strings.TrimSpace(src[2:end]), " ")
 		if engine != "lua" {
-			return c, &SyntaxError{1, fmt.Sprintf("the engine is %q, not lua", engine)}
+			return nil, false, &SyntaxError{1, fmt.Sprintf("the engine is %q, not lua", engine)}
 		}
-		c.shebang, src = true, src[end:]
+		shebang, src = true, src[end:]
 	}
-	stmts, err := parse.Parse(strings.NewReader(src), "script")
+	stmts, err = parse.Parse(strings.NewReader(src), "script")
 	if err == nil && stmts == nil {
 		err = errors.New("the parser gave up") // it drops panics whose value is no error
 	}
 	if err != nil {
-		return c, syntaxError(src, err)
+		return nil, shebang, syntaxError(src, err)
 	}
-	c.stmts = stmts
-	return c, nil
+	return stmts, shebang, nil
 }
 
 func syntaxError(src string, err error) *SyntaxError {

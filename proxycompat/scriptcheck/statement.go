@@ -28,7 +28,7 @@ func (w *walker) statement(stmt ast.Stmt, s *scope) (leaves bool) {
 		}
 	case *ast.FuncCallStmt:
 		w.list([]ast.Expr{stmt.Expr}, s)
-		return w.fails(stmt.Expr, s)
+		return fails(stmt.Expr, s)
 	case *ast.DoBlockStmt:
 		return w.block(stmt.Stmts, s.inner())
 	case *ast.WhileStmt:
@@ -206,7 +206,7 @@ func (w *walker) returned(stmt *ast.ReturnStmt, s *scope) {
 }
 
 // fails reports whether the expression is a call of error.
-func (w *walker) fails(e ast.Expr, s *scope) bool {
+func fails(e ast.Expr, s *scope) bool {
 	call, ok := e.(*ast.FuncCallExpr)
 	if !ok || call.Func == nil {
 		return false

@@ -92,8 +92,8 @@ func (w *walker) invoke(f *function, args values) values {
 	f.walked = true
 	f.active++
 	w.calls++
-	frame, depth := w.frame, w.depth
-	w.frame, w.depth = w.newFrame(f, args), 0
+	outer, depth := w.frame, w.depth
+	w.frame, w.depth = &frame{varargs: args.from(len(f.syntax.ParList.Names))}, 0
 	inner := f.scope.inner()
 	if f.syntax.ParList.HasVargs {
 		inner.declare("arg", value{origin: unclear}) // Lua 5.1 still defines it for compatibility with 5.0
@@ -104,14 +104,10 @@ func (w *walker) invoke(f *function, args values) values {
 	w.block(f.syntax.Stmts, inner)
 	results := values{list: w.frame.results}
 	w.set(w.random, join(w.random.value, w.frame.random))
-	w.frame, w.depth = frame, depth
+	w.frame, w.depth = outer, depth
 	w.calls--
 	f.active--
 	return results
-}
-
-func (w *walker) newFrame(f *function, args values) *frame {
-	return &frame{varargs: args.from(len(f.syntax.ParList.Names))}
 }
 
 // returns records the values that a function returns here.
@@ -146,7 +142,10 @@ func (w *walker) loop(body func() bool) {
 	}
 	w.loops++
 	for range rounds {
-		w.either(body, func() bool { return false })
+		w.perhaps(body)
 	}
 	w.loops--
 }
+
+// perhaps follows a path that may not be taken.
+func (w *walker) perhaps(path func() bool) { w.either(path, func() bool { return false }) }
