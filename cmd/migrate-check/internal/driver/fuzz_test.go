@@ -10,12 +10,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/packages"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/analysis/all"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
@@ -36,29 +35,31 @@ func FuzzGo(f *testing.F) {
 	imports := stubs{token.NewFileSet(), map[string]*types.Package{}, nil}
 	imports.std = importer.ForCompiler(imports.fset, "source", nil)
 	f.Fuzz(func(t *testing.T, file uint, seed uint64, changes uint8) {
-		name := names[file%uint(len(names))]
-		src, err := os.ReadFile(name)
+		src, err := os.ReadFile(names[file%uint(len(names))])
 		require.NoError(t, err)
 		text := mutate(string(src), rand.New(rand.NewPCG(seed, 0)), int(changes%32))
-		defer func() {
-			if p := recover(); p != nil {
-				t.Logf("%s:\n%s", name, text)
-				panic(p)
-			}
-		}()
+		name := filepath.Join(t.TempDir(), "a.go") // the analyzers read it, too
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 		lexical.Scan(proxycompat.Codis32(), name, []byte(text), lexical.Languages{lexical.Go})
 		parsed, _ := parser.ParseFile(imports.fset, name, text, parser.ParseComments|parser.AllErrors)
 		if parsed == nil {
 			return
 		}
-		info := newInfo()
+		p := &packages.Package{
+			ID: "p", Name: "p", PkgPath: "p", Fset: imports.fset, Syntax: []*ast.File{parsed}, IllTyped: true,
+			TypesInfo: newInfo(), TypesSizes: types.SizesFor("gc", "amd64"), Errors: []packages.Error{{Msg: "broken by the fuzzer"}},
+		}
 		config := types.Config{Importer: &imports, Error: func(error) {}}
-		pkg, _ := config.Check("p", imports.fset, []*ast.File{parsed}, info)
-		complete([]*ast.File{parsed}, info)
-		runAll(t, &analysis.Pass{
-			Fset: imports.fset, Files: []*ast.File{parsed}, Pkg: pkg, TypesInfo: info,
-			TypesSizes: types.SizesFor("gc", "amd64"), ReadFile: func(string) ([]byte, error) { return []byte(text), nil },
-		})
+		p.Types, _ = config.Check("p", imports.fset, p.Syntax, p.TypesInfo)
+		graph, err := analyze(all.Analyzers(), []*packages.Package{p})
+		require.NoError(t, err)
+		for act := range graph.All() {
+			require.Empty(t, why(act), text)
+			for _, d := range act.Diagnostics {
+				require.True(t, d.Pos.IsValid(), d.Message)
+				require.LessOrEqual(t, d.Pos, max(d.Pos, d.End), d.Message)
+			}
+		}
 	})
 }
 
@@ -137,48 +138,4 @@ func (s *stubs) Import(path string) (*types.Package, error) {
 		s.known[path] = pkg
 	}
 	return pkg, err
-}
-
-// runAll runs all analyzers and their requirements over one package.
-func runAll(t *testing.T, base *analysis.Pass) {
-	t.Helper()
-	type key struct {
-		a    *analysis.Analyzer
-		of   any
-		kind reflect.Type
-	}
-	facts, results := map[key]analysis.Fact{}, map[*analysis.Analyzer]any{}
-	var run func(a *analysis.Analyzer)
-	run = func(a *analysis.Analyzer) {
-		if _, done := results[a]; done {
-			return
-		}
-		for _, required := range a.Requires {
-			run(required)
-		}
-		pass := *base
-		pass.Analyzer, pass.ResultOf = a, results
-		pass.Report = func(d analysis.Diagnostic) {
-			require.True(t, d.Pos.IsValid(), d.Message)
-			require.LessOrEqual(t, d.Pos, max(d.Pos, d.End), d.Message)
-		}
-		get := func(of any, into analysis.Fact) bool {
-			fact, ok := facts[key{a, of, reflect.TypeOf(into)}]
-			if ok {
-				reflect.ValueOf(into).Elem().Set(reflect.ValueOf(fact).Elem())
-			}
-			return ok
-		}
-		set := func(of any, fact analysis.Fact) { facts[key{a, of, reflect.TypeOf(fact)}] = fact }
-		pass.ImportObjectFact = func(o types.Object, fact analysis.Fact) bool { return get(o, fact) }
-		pass.ExportObjectFact = func(o types.Object, fact analysis.Fact) { set(o, fact) }
-		pass.ImportPackageFact = func(p *types.Package, fact analysis.Fact) bool { return get(p, fact) }
-		pass.ExportPackageFact = func(fact analysis.Fact) { set(base.Pkg, fact) }
-		result, err := a.Run(&pass)
-		require.NoError(t, err, a.Name)
-		results[a] = result
-	}
-	for _, a := range all.Analyzers() {
-		run(a)
-	}
 }
