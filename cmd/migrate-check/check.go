@@ -20,7 +20,6 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/output"
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/wholefile"
 	"github.com/unwatch/unwatch/internal/rules"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
@@ -109,19 +108,32 @@ func (c *checkFlags) flags() *flag.FlagSet {
 
 // config returns the configuration of the driver, or an error that names the wrong flag.
 func (c *checkFlags) config(patterns []string) (driver.Config, error) {
-	tests, err1 := driver.ParseTests(c.tests)
-	scope, err2 := driver.ParseScope(c.scope)
-	rules, err3 := rules.Parse(c.rules)
-	if err3 != nil {
-		err3 = fmt.Errorf("-rules: %w", err3)
+	var errs error
+	for _, one := range []struct {
+		flag, word string
+		want       []string
+	}{
+		{"-tests", c.tests, []string{"off", "warn", "fail"}},
+		{"-scope", c.scope, []string{"module", "deps", "all"}},
+		{"-generated", c.generated, []string{"report", "skip"}},
+		{"-reach", c.reach, []string{"cone", "none"}},
+		{"-format", c.format, output.Formats()},
+	} {
+		want := "one of " + strings.Join(one.want, ", ")
+		if len(one.want) == 2 {
+			want = strings.Join(one.want, " or ")
+		}
+		if !slices.Contains(one.want, one.word) {
+			errs = errors.Join(errs, fmt.Errorf("%s: want %s, not %s", one.flag, want, one.word))
+		}
 	}
-	errs := errors.Join(err1, err2, err3)
-	if c.generated != "report" && c.generated != "skip" {
-		errs = errors.Join(errs, fmt.Errorf("-generated: want report or skip, not %s", c.generated))
+	rules, err := rules.Parse(c.rules)
+	if err != nil {
+		errs = errors.Join(errs, fmt.Errorf("-rules: %w", err))
 	}
-	languages, err4 := lexical.ParseLanguages(c.lexical)
-	if err4 != nil {
-		errs = errors.Join(errs, fmt.Errorf("-lexical: %w", err4))
+	languages, err := lexical.ParseLanguages(c.lexical)
+	if err != nil {
+		errs = errors.Join(errs, fmt.Errorf("-lexical: %w", err))
 	}
 	settings := all.Settings{Profile: c.profile, Store: c.store, Split: rules != nil && rules("MC403")}
 	errs = errors.Join(errs, settings.Apply())
@@ -129,23 +141,17 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	if c.fix && c.diff {
 		errs = errors.Join(errs, errors.New("-fix writes, -diff only shows: want one of them"))
 	}
-	if c.reach != "cone" && c.reach != "none" {
-		errs = errors.Join(errs, fmt.Errorf("-reach: want cone or none, not %s", c.reach))
-	}
 	if c.reach == "none" && c.scope == "deps" {
 		errs = errors.Join(errs, errors.New("-scope deps needs -reach cone; -scope all does not"))
-	}
-	if !slices.Contains(output.Formats(), c.format) {
-		errs = errors.Join(errs, fmt.Errorf("-format: want one of %s, not %s", strings.Join(output.Formats(), ", "), c.format))
 	}
 	if (c.record || c.strict) && c.baseline == "" {
 		errs = errors.Join(errs, errors.New("-write-baseline and -strict-baseline need a -baseline FILE"))
 	}
 	return driver.Config{
 		Dir: c.dir, Patterns: patterns, Tags: c.tags, Systems: c.systems,
-		Analyzers: all.Analyzers(), Profile: proxy, Scope: scope, Reach: c.reach == "cone",
+		Analyzers: all.Analyzers(), Profile: proxy, Scope: driver.Scope(c.scope), Reach: c.reach == "cone",
 		Languages: languages, LowCounts: c.low, Nested: c.nested,
-		Rules: rules, Tests: tests, Generated: c.generated == "report", Today: time.Now(),
+		Rules: rules, Tests: driver.Tests(c.tests), Generated: c.generated == "report", Today: time.Now(),
 	}, errs
 }
 
@@ -256,11 +262,8 @@ func (c *checkFlags) print(report *finding.Report, stdout io.Writer) error {
 		options.Colour = wantsColour(isTerminal(stdout), os.Getenv("NO_COLOR"))
 		return output.Write(stdout, c.format, report, options)
 	}
-	err := wholefile.Write(c.output, 0o644, func(w io.Writer) error { return output.Write(w, c.format, report, options) })
-	if err != nil {
-		return fmt.Errorf("-o: %w", err)
-	}
-	return nil
+	file := outputFile{name: c.output, force: true}
+	return file.write(func(w io.Writer) error { return output.Write(w, c.format, report, options) })
 }
 
 // wantsColour reports whether the output has colours: see https://no-color.org.

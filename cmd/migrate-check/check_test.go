@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
@@ -94,14 +91,4 @@ func TestCancelledCheck(t *testing.T) {
 	r := try(ctx, "./testdata/tagged")
 	assert.Equal(t, codeIncomplete, r.code)
 	assert.Contains(t, r.stderr, "cancel")
-}
-
-func TestLongVetTool(t *testing.T) {
-	long.Only(t)
-	tool := filepath.Join(t.TempDir(), "migrate-check")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", tool, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	out, err = exec.CommandContext(t.Context(), "go", "vet", "-vettool="+tool, "./testdata/tagged").CombinedOutput()
-	require.Error(t, err)
-	assert.Contains(t, string(out), "PUBLISH through")
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/live"
 )
 
 // connectFlags are the flags for the user, the password and TLS of a connection.
@@ -89,6 +91,18 @@ func (f *connectFlags) password(env func(string) (string, bool)) (string, error)
 		return "", errors.New("-username needs -password-env or -password-file")
 	}
 	return "", nil
+}
+
+// address parses an address. If it has no password, it gets this one. what names the address in an error.
+func (f *connectFlags) address(what, word, password string) (live.Address, error) {
+	a, err := live.ParseAddress(word)
+	if err != nil { // the error must not repeat a password
+		return a, fmt.Errorf("%s: %w", what, err)
+	}
+	if a.Password == "" {
+		a.Username, a.Password = f.username, password
+	}
+	return a, nil
 }
 
 func authorities(file string) (*x509.CertPool, error) {

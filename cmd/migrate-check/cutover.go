@@ -166,16 +166,9 @@ func runCutover(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		err = errors.Join(err, writeErr)
 	}
 	if err != nil {
-		sayFailure(stderr, err.Error())
-		return codeError
+		return fail(stderr, "cutover", codeError, err)
 	}
 	return codeOf(a.State)
-}
-
-func sayFailure(stderr io.Writer, text string) {
-	for line := range strings.SplitSeq(text, "\n") {
-		say(stderr, "%s", wrapped("migrate-check cutover: "+line))
-	}
 }
 
 func codeOf(state cutover.GateState) int {

@@ -55,6 +55,26 @@ func (s *sides) beat(t *testing.T, epoch uint64) {
 	require.NoError(t, err)
 }
 
+// copying advances to copying some percent, which the process of beat has seen.
+func (s *sides) copying(t *testing.T, percent string) {
+	t.Helper()
+	s.beat(t, 0)
+	r := s.try(t, "advance", append(s.masters(), "-percent", percent)...)
+	require.Equal(t, codeOK, r.code, r.stdout)
+	s.beat(t, 1)
+}
+
+// fill stores n rooms in the old store.
+func (s *sides) fill(t *testing.T, n int) *redis.Client {
+	t.Helper()
+	old := redis.NewClient(s.proxies[0].Options())
+	t.Cleanup(func() { require.NoError(t, old.Close()) })
+	for i := range n {
+		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
+	}
+	return old
+}
+
 // masters names the servers behind the proxy.
 func (s *sides) masters() []string { return []string{"-new-masters", s.servers[1].Addr()} }
 
@@ -86,11 +106,7 @@ func TestCutoverPlaysAMigration(t *testing.T) {
 
 	passes := filepath.Join(t.TempDir(), "passes.json")
 	sweep := append(s.masters(), "-passes", passes)
-	old := redis.NewClient(s.proxies[0].Options())
-	t.Cleanup(func() { require.NoError(t, old.Close()) })
-	for i := range 10 {
-		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
-	}
+	s.fill(t, 10)
 	require.NoError(t, os.WriteFile(passes, nil, 0o600))
 	for _, step := range []struct {
 		action string
@@ -142,16 +158,12 @@ func TestCutoverPlaysAMigration(t *testing.T) {
 // Passes with a pattern that misses a label do not permit Complete.
 func TestCutoverIsNotCompleteWithoutALabel(t *testing.T) {
 	s := newSides(t)
-	old := redis.NewClient(s.proxies[0].Options())
-	t.Cleanup(func() { require.NoError(t, old.Close()) })
+	old := s.fill(t, 10)
 	for i := range 10 {
-		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
 		require.NoError(t, old.Set(t.Context(), fmt.Sprint("visitor:", i), "v", 0).Err())
 	}
 	passes := filepath.Join(t.TempDir(), "sweep.json")
-	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "100")...).code)
-	s.beat(t, 1)
+	s.copying(t, "100")
 	advance := func(walk ...string) ran {
 		walk = append(append(walk, s.masters()...), "-passes", passes)
 		for range 3 {
@@ -173,11 +185,7 @@ func TestCutoverIsNotCompleteWithoutALabel(t *testing.T) {
 
 func TestCutoverSweepsAndVerifies(t *testing.T) {
 	s := newSides(t)
-	old := redis.NewClient(s.proxies[0].Options())
-	t.Cleanup(func() { require.NoError(t, old.Close()) })
-	for i := range 40 {
-		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
-	}
+	old := s.fill(t, 40)
 	require.NoError(t, old.Set(t.Context(), "other", "v", 0).Err())
 	require.NoError(t, old.SAdd(t.Context(), "room:set", "v").Err())
 	passes := filepath.Join(t.TempDir(), "passes.json")
@@ -235,8 +243,7 @@ func TestCutoverVerifiesNewMasters(t *testing.T) {
 
 func TestCutoverWithoutAStore(t *testing.T) {
 	s := newSides(t)
-	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
+	s.copying(t, "5")
 	s.proxies[1].Down(0)
 	r := s.try(t, "freeze", "-timeout", "5s")
 	assert.Equal(t, codeError, r.code)

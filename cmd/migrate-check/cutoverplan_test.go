@@ -90,8 +90,7 @@ func TestCutoverPlanRefusesUnmarkedKeys(t *testing.T) {
 func TestCutoverSweepSlowsDown(t *testing.T) {
 	s := newSides(t)
 	s.fill(t, 20)
-	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "100")...).code)
+	s.copying(t, "100")
 	f := &cutoverFlags{passes: filepath.Join(t.TempDir(), "passes.json")}
 	require.Equal(t, codeOK, s.try(t, "sweep", "-batch", "1", "-max-latency", "1ns", "-passes", f.passes).code)
 	records, err := f.records("status")

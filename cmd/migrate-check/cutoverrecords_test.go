@@ -17,8 +17,7 @@ import (
 func TestCutoverRecordsOfTwoCommands(t *testing.T) {
 	s := newSides(t)
 	s.fill(t, 40)
-	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "100")...).code)
+	s.copying(t, "100")
 	f := &cutoverFlags{passes: filepath.Join(t.TempDir(), "passes.json")}
 	var sweep ran
 	var sweeping sync.WaitGroup

@@ -37,8 +37,7 @@ func (f *cutoverFlags) runStatus(ctx context.Context, s cutoverStores, stdout, s
 		sayGates(stdout, status.Gates)
 	}
 	if status.Error != "" {
-		sayFailure(stderr, status.Error)
-		return codeError
+		return fail(stderr, "cutover", codeError, errors.New(status.Error))
 	}
 	return codeOf(status.State)
 }
@@ -123,7 +122,7 @@ func (f *cutoverFlags) freezeOnFailover(ctx context.Context, s cutoverStores, st
 		if changes := old.look(ctx, s.clients[0]); changes > answered {
 			frozen, err := f.freeze(ctx, s)
 			if err != nil {
-				sayFailure(stdout, err.Error())
+				fail(stdout, "cutover", codeError, err)
 			}
 			if frozen {
 				answered = changes

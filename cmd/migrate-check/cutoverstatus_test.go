@@ -22,17 +22,6 @@ import (
 	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
-// fill stores n rooms in the old store.
-func (s *sides) fill(t *testing.T, n int) *redis.Client {
-	t.Helper()
-	old := redis.NewClient(s.proxies[0].Options())
-	t.Cleanup(func() { require.NoError(t, old.Close()) })
-	for i := range n {
-		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
-	}
-	return old
-}
-
 // The status shows what sweep and verify have recorded, and the keys as they are now.
 func TestCutoverStatus(t *testing.T) {
 	s := newSides(t)
@@ -74,9 +63,7 @@ func TestCutoverStatus(t *testing.T) {
 func TestCutoverStatusWithoutAStore(t *testing.T) {
 	s := newSides(t)
 	s.fill(t, 3)
-	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
-	s.beat(t, 1)
+	s.copying(t, "5")
 	for i, want := range []string{"heartbeats not enough data cannot be read", "processes ready 1 of 1"} {
 		s.proxies[i].Down(0)
 		r := s.try(t, "status")
@@ -94,9 +81,7 @@ func TestCutoverStatusWithoutAStore(t *testing.T) {
 func TestCutoverStatusShowsARunningSweep(t *testing.T) {
 	s := newSides(t)
 	s.fill(t, 200)
-	s.beat(t, 0)
-	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "100")...).code)
-	s.beat(t, 1)
+	s.copying(t, "100")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan ran, 1)
 	go func() {
@@ -167,26 +152,8 @@ func TestCutoverFreezesOnFailover(t *testing.T) {
 		"New moves are stopped: the replication ID of the old store has changed, by a failover or a restart. Run verify, then freeze -off.")
 }
 
-// The names of a sample are independent: a sweep on its way has moved those before its cursor.
+// A sweep moves names in the order of SCAN: each quarter of them has the same share of a sample.
 func TestRandomNames(t *testing.T) {
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
-	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
-	assert.Error(t, randomNames{rdb}.Scan(t.Context(), 0, "", 256).Err())
-	hook := &cursors{counts: map[uint64]int{}}
-	rdb.AddHook(hook)
-	page := randomNames{rdb}.Scan(t.Context(), 0, "", 256)
-	names, cursor := page.Val()
-	require.NoError(t, page.Err())
-	assert.Zero(t, cursor, "there is one page")
-	assert.Len(t, names, sampleSize)
-	assert.Len(t, hook.counts, 4, "parts of the store")
-	for _, n := range hook.counts {
-		assert.InDelta(t, sampleSize/4, n, 100)
-	}
-}
-
-// A sweep has moved an eighth of a real store, in the order of SCAN: that is its share of a sample.
-func TestRandomNamesOfARealStore(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: servers.Redis(t).Addr})
 	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
 	const n = 20_000
@@ -203,35 +170,24 @@ func TestRandomNamesOfARealStore(t *testing.T) {
 		}
 	}
 	require.Len(t, order, n)
-	share := func(page *redis.ScanCmd) float64 {
+	shares := func(page *redis.ScanCmd) (of [4]float64) {
 		names, _ := page.Val()
-		require.NotEmpty(t, names)
-		moved := 0
+		require.GreaterOrEqual(t, len(names), 1000)
 		for _, name := range names {
-			if order[name] < n/8 {
-				moved++
-			}
+			of[order[name]*4/n] += 1 / float64(len(names))
 		}
-		return float64(moved) / float64(len(names))
+		return of
 	}
-	assert.InDelta(t, 1.0/8, share(randomNames{rdb}.Scan(t.Context(), 0, "", 256)), 0.06)
-	assert.InDelta(t, 1, share(rdb.Scan(t.Context(), 0, "", 1000)), 0.01, "control: the first names of the store")
-}
-
-// cursors counts the cursors in each quarter of a store, and answers each SCAN with a name.
-type cursors struct{ counts map[uint64]int }
-
-func (*cursors) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (*cursors) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (c *cursors) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(_ context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			c.counts[cmd.Args()[1].(uint64)%4]++
-			cmd.(*redis.ScanCmd).SetVal([]string{"a"}, 7)
-		}
-		return nil
+	page := randomNames{rdb}.Scan(t.Context(), 0, "", 256)
+	_, cursor := page.Val()
+	assert.Zero(t, cursor, "there is one page")
+	for _, share := range shares(page) {
+		assert.InDelta(t, 1.0/4, share, 0.08)
 	}
+	assert.InDelta(t, 1, shares(rdb.Scan(t.Context(), 0, "", 1000))[0], 0.01, "control: the first names of the store")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Error(t, randomNames{rdb}.Scan(ctx, 0, "", 256).Err())
 }
 
 func TestCutoverPage(t *testing.T) {

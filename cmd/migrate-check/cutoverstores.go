@@ -51,15 +51,18 @@ func (f *cutoverFlags) open(env func(string) (string, bool)) (s cutoverStores, e
 	if err != nil {
 		return s, err
 	}
-	type address struct{ flag, word string }
-	addresses := []address{{"old", f.old}, {"new", f.new}}
+	password, err := f.password(env) // once: the file may be a pipe
+	if err != nil {
+		return s, err
+	}
+	addresses := [][2]string{{"-old", f.old}, {"-new", f.new}}
 	if f.newMasters != "" {
 		for word := range strings.SplitSeq(f.newMasters, ",") {
-			addresses = append(addresses, address{"new-masters", word})
+			addresses = append(addresses, [2]string{"-new-masters", word})
 		}
 	}
 	for _, side := range addresses {
-		a, err := f.address(side.flag, side.word, env)
+		a, err := f.address(side[0], side[1], password)
 		if err != nil {
 			return s, err
 		}
@@ -67,19 +70,6 @@ func (f *cutoverFlags) open(env func(string) (string, bool)) (s cutoverStores, e
 	}
 	s.old, s.new = lockupdate.New(s.clients[0], lockupdate.Config{}), lockupdate.New(s.clients[1], lockupdate.Config{})
 	return s, nil
-}
-
-// address parses the value of a flag, and adds the password of other flags.
-func (f *cutoverFlags) address(flag, word string, env func(string) (string, bool)) (live.Address, error) {
-	a, err := live.ParseAddress(word)
-	if err != nil { // the error must not repeat a password
-		return a, fmt.Errorf("-%s: %w", flag, err)
-	}
-	password, err := f.password(env)
-	if a.Password == "" {
-		a.Username, a.Password = f.username, password
-	}
-	return a, err
 }
 
 // newClient returns a client that works with a server and through a proxy. It sends each command once.

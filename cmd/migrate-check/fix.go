@@ -47,21 +47,8 @@ func (c *checkFlags) fixes(ctx context.Context, report *finding.Report, stdout, 
 
 // builds are those of the check: a file may be in only one of them.
 func (c *checkFlags) builds() (all []fixer.Build) {
-	tags, systems := c.tags, c.systems
-	if len(tags) == 0 {
-		tags = list{""}
-	}
-	if len(systems) == 0 {
-		systems = list{""}
-	}
-	for _, tag := range tags {
-		for _, system := range systems {
-			build := fixer.Build{Env: load.Environment(system)}
-			if tag != "" {
-				build.Flags = []string{"-tags=" + tag}
-			}
-			all = append(all, build)
-		}
+	for _, build := range load.Builds(c.tags, c.systems) {
+		all = append(all, fixer.Build{Env: load.Environment(build.System), Flags: build.Flags()})
 	}
 	return all
 }

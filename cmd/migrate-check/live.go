@@ -149,17 +149,14 @@ func (f *liveFlags) config(words []string, env func(string) (string, bool)) (add
 	if cfg.TLS, err = f.tlsConfig(); err != nil {
 		return nil, cfg, err
 	}
-	password, err := f.password(env)
+	password, err := f.password(env) // once: the file may be a pipe
 	if err != nil {
 		return nil, cfg, err
 	}
 	for i, word := range words {
-		a, err := live.ParseAddress(word)
-		if err != nil { // the error must not repeat a password
-			return nil, cfg, fmt.Errorf("ADDRESS %d: %w", i+1, err)
-		}
-		if a.Password == "" {
-			a.Username, a.Password = f.username, password
+		a, err := f.address(fmt.Sprintf("ADDRESS %d", i+1), word, password)
+		if err != nil {
+			return nil, cfg, err
 		}
 		addresses = append(addresses, a)
 	}

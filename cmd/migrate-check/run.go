@@ -115,20 +115,20 @@ func parseAll(flags *flag.FlagSet, args []string, stdout, stderr io.Writer, argu
 // complain prints the error of the arguments, and a hint where to read more. A file can have
 // several mistakes, one per line.
 func complain(stderr io.Writer, name, what string) int {
-	command, help := "migrate-check "+name, name
+	command, help := name, name
 	if name == checkName { // a check has packages instead of a name
-		command, help = "migrate-check", "./..."
+		command, help = "", "./..."
 	}
-	for line := range strings.SplitSeq(what, "\n") {
-		say(stderr, "%s", wrapped(command+": "+line))
-	}
+	fail(stderr, command, codeError, errors.New(what))
 	say(stderr, "migrate-check %s -h says how to use it.\n", help)
 	return codeError
 }
 
-// fail prints an error, and returns the exit code. command is a subcommand, or "" for a check.
+// fail prints an error, which may have several lines, and returns the exit code. command is a subcommand, or "" for a check.
 func fail(stderr io.Writer, command string, code int, err error) int {
-	say(stderr, "%s", wrapped(strings.TrimSpace("migrate-check "+command)+": "+err.Error()))
+	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
+		say(stderr, "%s", wrapped(strings.TrimSpace("migrate-check "+command)+": "+line))
+	}
 	return code
 }
 

@@ -144,20 +144,10 @@ func builds(cfg Config, dirs []string) (all []load.Config) {
 		if dir != cfg.Dir {
 			patterns = []string{"./..."}
 		}
-		for _, tags := range orOne(cfg.Tags) {
-			for _, system := range orOne(cfg.Systems) {
-				all = append(all, load.Config{
-					Dir: dir, Patterns: patterns, Tags: tags, System: system, Tests: cfg.Tests != TestsOff, All: cfg.Reach,
-				})
-			}
+		for _, build := range load.Builds(cfg.Tags, cfg.Systems) {
+			build.Dir, build.Patterns, build.Tests, build.All = dir, patterns, cfg.Tests != TestsOff, cfg.Reach
+			all = append(all, build)
 		}
-	}
-	return all
-}
-
-func orOne(all []string) []string {
-	if len(all) == 0 {
-		return []string{""}
 	}
 	return all
 }
@@ -282,23 +272,4 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 	r.Summary.Modules = m.otherModules()
 	r.Count()
 	return r
-}
-
-// ParseTests parses a Tests.
-func ParseTests(word string) (Tests, error) {
-	return oneOf("-tests", Tests(word), TestsOff, TestsWarn, TestsFail)
-}
-
-// ParseScope parses a Scope.
-func ParseScope(word string) (Scope, error) { return oneOf("-scope", Scope(word), Module, Deps, All) }
-
-func oneOf[T ~string](flag string, word T, all ...T) (T, error) {
-	if slices.Contains(all, word) {
-		return word, nil
-	}
-	var names []string
-	for _, one := range all {
-		names = append(names, string(one))
-	}
-	return "", errors.New(flag + ": want one of " + strings.Join(names, ", ") + ", not " + string(word))
 }

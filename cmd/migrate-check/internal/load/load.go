@@ -42,6 +42,31 @@ type Config struct {
 	All      bool // type-check also packages far from a client
 }
 
+// Builds are all combinations of tags and systems. None of either means the default.
+func Builds(tags, systems []string) (all []Config) {
+	for _, tag := range orDefault(tags) {
+		for _, system := range orDefault(systems) {
+			all = append(all, Config{Tags: tag, System: system})
+		}
+	}
+	return all
+}
+
+func orDefault(all []string) []string {
+	if len(all) == 0 {
+		return []string{""}
+	}
+	return all
+}
+
+// Flags are the build flags of the go command.
+func (c Config) Flags() []string {
+	if c.Tags == "" {
+		return nil
+	}
+	return []string{"-tags=" + c.Tags}
+}
+
 // Program is the result of Load.
 type Program struct {
 	Packages []*packages.Package // with types: those of the patterns, and then dependencies
@@ -67,10 +92,7 @@ var ErrNoGo = errors.New("no Go here")
 
 // Load loads packages. It returns an error if it can load none.
 func Load(ctx context.Context, cfg Config) (*Program, error) {
-	base := packages.Config{Context: ctx, Dir: cfg.Dir, Tests: cfg.Tests, Env: Environment(cfg.System)}
-	if cfg.Tags != "" {
-		base.BuildFlags = []string{"-tags=" + cfg.Tags}
-	}
+	base := packages.Config{Context: ctx, Dir: cfg.Dir, Tests: cfg.Tests, Env: Environment(cfg.System), BuildFlags: cfg.Flags()}
 	first := base
 	first.Mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule
 	if noGo(cfg) {

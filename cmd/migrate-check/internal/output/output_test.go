@@ -112,34 +112,3 @@ func TestGitHub(t *testing.T) {
 	assert.NotContains(t, text, "hidden")
 	assert.Contains(t, text, "::warning title=migrate-check::old.go could not be looked at")
 }
-
-func TestSARIF(t *testing.T) {
-	r := report()
-	r.Root = "/a b"
-	var log struct {
-		Runs []struct {
-			Results []struct {
-				RuleID       string
-				Suppressions []any
-				CodeFlows    []struct{ ThreadFlows []struct{ Locations []any } }
-			}
-			OriginalURIBaseIDs map[string]struct{ URI string } `json:"originalUriBaseIds"`
-			Invocations        []struct {
-				ExecutionSuccessful        bool
-				ToolExecutionNotifications []any
-			}
-		}
-	}
-	require.NoError(t, json.Unmarshal([]byte(written(t, "sarif", r, output.Options{})), &log))
-	run := log.Runs[0]
-	assert.Len(t, run.Results, 4)
-	assert.Len(t, run.Results[0].CodeFlows[0].ThreadFlows[0].Locations, 7)
-	assert.Len(t, run.Results[3].Suppressions, 1)
-	assert.Equal(t, "file:///a%20b/", run.OriginalURIBaseIDs["%SRCROOT%"].URI)
-	assert.False(t, run.Invocations[0].ExecutionSuccessful)
-	assert.Len(t, run.Invocations[0].ToolExecutionNotifications, 2)
-}
-
-func TestUnknownFormat(t *testing.T) {
-	assert.ErrorContains(t, output.Write(&bytes.Buffer{}, "xml", report(), output.Options{}), "want one of github, json, sarif, text")
-}
