@@ -112,6 +112,16 @@ func TestKeysOf(t *testing.T) {
 	}
 }
 
+// checks asserts that the profile permits a command, or refuses it.
+func checks(t *testing.T, profile, command string, passes bool) {
+	t.Helper()
+	p, err := proxycompat.Lookup(profile)
+	require.NoError(t, err)
+	assert.Equal(t, profile, p.Name())
+	err = p.Check(strings.Fields(command)...)
+	assert.Equal(t, passes, err == nil, "%s: %s: %v", profile, command, err)
+}
+
 // The version of the server behind the proxy affects the rules.
 func TestOver(t *testing.T) {
 	for _, c := range []struct {
@@ -151,11 +161,7 @@ func TestOver(t *testing.T) {
 		{"codis", "LMOVEM a b LEFT RIGHT", false},
 		{"codis", "BLMOVEM a b LEFT RIGHT 0", false},
 	} {
-		p, err := proxycompat.Lookup(c.profile)
-		require.NoError(t, err)
-		assert.Equal(t, c.profile, p.Name())
-		err = p.Check(strings.Fields(c.command)...)
-		assert.Equal(t, c.passes, err == nil, "%s: %s: %v", c.profile, c.command, err)
+		checks(t, c.profile, c.command, c.passes)
 	}
 	p, err := proxycompat.Lookup("codis@3.2")
 	require.NoError(t, err)

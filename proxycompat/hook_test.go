@@ -119,12 +119,7 @@ func TestHookNamesAHandshakeThatCannotWork(t *testing.T) {
 }
 
 // guarded returns a connection as the hook makes it and the server's end.
-func guarded(t *testing.T) (client, server net.Conn) {
-	t.Helper()
-	return guardedBy(t, proxycompat.Codis32())
-}
-
-func guardedBy(t *testing.T, p *proxycompat.Profile) (client, server net.Conn) {
+func guarded(t *testing.T, p *proxycompat.Profile) (client, server net.Conn) {
 	t.Helper()
 	client, server = net.Pipe()
 	conn, err := proxycompat.Hook(p).DialHook(
@@ -138,7 +133,7 @@ func TestGuardAtEveryByte(t *testing.T) {
 	good := string(resp.AppendCommand(resp.AppendCommand(nil, "SET", "k", "WATCH\r\n"), "GET", "k"))
 	bad := string(resp.AppendCommand(nil, "WATCH", "k"))
 	for i := range good + bad {
-		conn, server := guarded(t)
+		conn, server := guarded(t, proxycompat.Codis32())
 		got := make(chan string)
 		go func() {
 			b, _ := io.ReadAll(server)
@@ -156,7 +151,7 @@ func TestGuardAtEveryByte(t *testing.T) {
 		require.NoError(t, conn.Close())
 		assert.True(t, strings.HasPrefix(good, <-got), "nothing of WATCH left, split at %d", i)
 	}
-	conn, _ := guarded(t)
+	conn, _ := guarded(t, proxycompat.Codis32())
 	_, err := io.WriteString(conn, "*1\r\n:1\r\n")
 	require.ErrorIs(t, err, resp.ErrProtocol)
 }
@@ -165,7 +160,7 @@ func TestGuardAtEveryByte(t *testing.T) {
 // goroutine.
 func TestGuardWakesWaitingRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn, _ := guarded(t)
+		conn, _ := guarded(t, proxycompat.Codis32())
 		woken := make(chan error, 1)
 		go func() {
 			_, err := conn.Read(make([]byte, 1))
@@ -181,22 +176,25 @@ func TestGuardWakesWaitingRead(t *testing.T) {
 func noop(context.Context, redis.Cmder) error { return nil }
 
 func TestAllowedCommandsCostNothing(t *testing.T) {
-	hook := proxycompat.Hook(proxycompat.Codis32()).ProcessHook(noop)
-	for _, cmd := range []redis.Cmder{
-		redis.NewStatusCmd(background, "set", "k", "v", "px", 100, "nx"),
-		redis.NewCmd(background, "evalsha", "0123456789abcdef0123456789abcdef01234567", 1, "k", "v"),
-		redis.NewCmd(background, "mget", "a", "b"),
-		redis.NewCmd(background, "cas", "a", "b"),
+	for profile, commands := range map[string][][]any{
+		"codis": {
+			{"set", "k", "v", "px", 100, "nx"}, {"evalsha", "0123456789abcdef0123456789abcdef01234567", 1, "k", "v"},
+			{"mget", "a", "b"}, {"cas", "a", "b"},
+		},
+		"codis@3.2": {{"set", "k", "v", "px", 100000, "nx"}, {"zadd", "k", 1.5, "m"}}, // arguments that are looked at
+		"cluster":   {{"mget", "{a}1", "{a}2", "{a}3"}},                               // keys that are hashed
 	} {
-		allocs := testing.AllocsPerRun(100, func() { _ = hook(background, cmd) })
-		assert.Zero(t, allocs, cmd.Name())
+		p, err := proxycompat.Lookup(profile)
+		require.NoError(t, err)
+		for _, args := range commands {
+			cmd := redis.NewCmd(background, args...)
+			for _, h := range []redis.Hook{proxycompat.Hook(p), proxycompat.Report(p, new(reports).add)} {
+				hook := h.ProcessHook(noop)
+				require.NoError(t, hook(background, cmd))
+				assert.Zero(t, testing.AllocsPerRun(100, func() { _ = hook(background, cmd) }), "%s: %v", profile, args)
+			}
+		}
 	}
-	cluster, err := proxycompat.Lookup("cluster")
-	require.NoError(t, err)
-	hook = proxycompat.Hook(cluster).ProcessHook(noop)
-	cmd := redis.NewCmd(background, "mget", "{a}1", "{a}2", "{a}3")
-	require.NoError(t, hook(background, cmd))
-	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = hook(background, cmd) }), "keys that are hashed")
 }
 
 func BenchmarkHookAllowed(b *testing.B) {

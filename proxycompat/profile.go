@@ -153,13 +153,8 @@ func (p *Profile) RefusalText(command ...string) string {
 	if text == "" {
 		text = p.refusal
 	}
-	name, second := "", ""
-	if len(command) > 0 {
-		name = command[0]
-	}
-	if len(command) > 1 {
-		second = command[1]
-	}
+	words := append(slices.Clone(command), "", "")
+	name, second := words[0], words[1]
 	return strings.NewReplacer("%s", strings.ToUpper(name), "%l", strings.ToLower(name), "%n", name, "%2", second,
 		"%`", beginning(command, "`", "`, "), "%'", beginning(command, "'", "' ")).Replace(text)
 }

@@ -14,6 +14,7 @@ import (
 // the summary of the text format.
 // https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
 func github(w io.Writer, r *finding.Report, o Options) error {
+	var b strings.Builder
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Suppressed != nil {
@@ -31,17 +32,14 @@ func github(w io.Writer, r *finding.Report, o Options) error {
 		if f.Advice != "" {
 			message += "\n" + f.Advice
 		}
-		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level, property(o.path(f.Path)),
-			f.Line, f.Column, property("migrate-check "+f.Rule), data(message)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level, property(o.path(f.Path)),
+			f.Line, f.Column, property("migrate-check "+f.Rule), data(message))
 	}
 	for _, u := range r.Summary.Unseen {
-		if _, err := fmt.Fprintf(w, "::warning title=migrate-check::%s\n", data(u.Path+" could not be looked at: "+u.Reason)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "::warning title=migrate-check::%s\n", data(u.Path+" could not be looked at: "+u.Reason))
 	}
-	_, err := io.WriteString(w, summary(&r.Summary))
+	b.WriteString(summary(&r.Summary))
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
