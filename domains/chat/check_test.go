@@ -8,6 +8,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -50,7 +51,7 @@ func TestInvalidRoomIsNotStored(t *testing.T) {
 	} {
 		r := sound()
 		test.change(r)
-		for _, layout := range layouts() {
+		for _, layout := range entities.Layouts() {
 			_, err := domains.CodecOf[chat.Room, *chat.Room](layout, nil).Encode(r, rmw.Value{})
 			if test.says == "" {
 				require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -68,7 +69,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(uint8(domains.HashByVersion), []byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
-		layout := layouts()[int(which)%len(layouts())]
+		layout := entities.Layouts()[int(which)%len(entities.Layouts())]
 		v := rmw.Bytes(data)
 		if layout != domains.JSON {
 			v = asHash(data)

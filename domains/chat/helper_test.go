@@ -18,10 +18,6 @@ func op(id string, seconds int) domains.Op {
 // sec is that moment as rooms store it.
 func sec(seconds int) domains.Time { return op("", seconds).Time() }
 
-func layouts() []domains.Layout {
-	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
-}
-
 // sound is a room that breaks no rule.
 func sound() *chat.Room {
 	r := &chat.Room{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -36,11 +37,7 @@ type step struct {
 }
 
 // The outcomes of a step; the others are the codes of refusals, with details.
-const (
-	changed = "changed"
-	kept    = "kept"
-	invalid = "invalid"
-)
+const changed, kept, invalid = entities.Changed, entities.Kept, entities.Invalid
 
 // take does a step, and returns its outcome and the number that a Post returns. A step that is refused leaves m
 // as it was.

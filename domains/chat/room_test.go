@@ -18,6 +18,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
@@ -64,7 +65,7 @@ func (q *run) play(store rmw.Store, direct rmwtest.Direct, steps []step) error {
 			v, _ := domains.CodecOf[chat.Room, *chat.Room](q.cfg.Layout, nil).Encode(&got, rmw.Value{})
 			_ = direct.Set(ctx, "chat:room:7", v, m.ttl)
 		}
-		if is := outcomeOf(err, got.Version != prev.Version); is != outcome || seq != number {
+		if is := entities.Outcome(`room "7"`, err, got.Version != prev.Version); is != outcome || seq != number {
 			return fail("%s %d (%v), the model says %s %d", is, seq, err, outcome, number)
 		}
 		stored, ttl, _ := direct.Get(ctx, "chat:room:7")
@@ -100,22 +101,6 @@ func tidy(r chat.Room) chat.Room {
 		r.Members = nil
 	}
 	return r
-}
-
-// outcomeOf returns the outcome of a step in the words of the model: the code of a refusal, and what its text adds to
-// that of the refusal.
-func outcomeOf(err error, differs bool) string {
-	switch refusal := domains.RefusalOf(err); {
-	case refusal != nil:
-		return refusal.Code() + strings.TrimPrefix(err.Error(), `room "7": `+refusal.Error())
-	case errors.Is(err, rmw.ErrInvalid):
-		return invalid
-	case err != nil:
-		return err.Error()
-	case differs:
-		return changed
-	}
-	return kept
 }
 
 // send makes the call that a step stands for.
@@ -221,7 +206,7 @@ func withExpiries(t *rapid.T, layout domains.Layout) chat.Config {
 // texts of refusals. All rows of the table and all refusals occur, and no transition besides the rows.
 func TestRoomMatchesModel(t *testing.T) {
 	rows, codes := map[string]int{}, map[string]int{}
-	for _, layout := range layouts() {
+	for _, layout := range entities.Layouts() {
 		rapid.Check(t, func(t *rapid.T) {
 			q := newRun(withExpiries(t, layout))
 			q.rows, q.codes = rows, codes
@@ -247,7 +232,7 @@ func TestRoomMatchesModel(t *testing.T) {
 // The same on every path, for a few runs that are always the same.
 func TestEveryPathMatchesModel(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
-		for i, layout := range layouts() {
+		for i, layout := range entities.Layouts() {
 			require.NoError(t, target.Direct.Set(t.Context(), "chat:room:7", rmw.Value{}, rmw.NoTTL))
 			steps := slices.DeleteFunc(example(i), func(s step) bool { return s.op == "Expire" }) // it does not wait for the lock
 			q := newRun(chat.Config{Layout: layout, ClosedTTL: time.Hour})

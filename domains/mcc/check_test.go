@@ -10,6 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -62,7 +63,7 @@ func TestCheck(t *testing.T) {
 	for i, a := range brokenAgents() {
 		require.Error(t, a.Check(), i)
 		assert.NotContains(t, a.Check().Error(), long, i)
-		for _, layout := range layouts() {
+		for _, layout := range entities.Layouts() {
 			_, err := domains.CodecOf[mcc.Agent, *mcc.Agent](layout, nil).Encode(&a, rmw.Value{})
 			require.ErrorIs(t, err, rmw.ErrInvalid, i)
 		}

@@ -4,71 +4,28 @@ import (
 	"context"
 	"maps"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// The bytes of the fuzz test are a document, or the fields of a hash: names and values in turn, each ended by a
-// zero.
-
-func valueOf(layout domains.Layout, data []byte) rmw.Value {
-	if layout == domains.JSON {
-		return rmw.Bytes(data)
-	}
-	parts := strings.Split(string(data), "\x00")
-	fields := map[string]string{}
-	for i := 0; i+1 < len(parts); i += 2 {
-		fields[parts[i]] = parts[i+1]
-	}
-	return rmw.Hash(fields)
-}
-
-// again encodes an agent, decodes it, and encodes that: the same must come out.
-func again(t *testing.T, layout domains.Layout, a *mcc.Agent, cur rmw.Value) {
-	codec := domains.CodecOf[mcc.Agent, *mcc.Agent](layout, nil)
-	once, err := codec.Encode(a, cur)
-	require.NoError(t, err, "what was read cannot be written")
-	var back mcc.Agent
-	require.NoError(t, codec.Decode(once, &back), "what was written cannot be read")
-	twice, err := codec.Encode(&back, once)
-	require.NoError(t, err)
-	require.True(t, once.Equal(twice), "%q, then %q", once.Text(), twice.Text())
-}
-
 func FuzzDecode(f *testing.F) {
-	for _, document := range []string{
+	entities.Seed(f, func(document string) rmw.Value { return stored(f, domains.Hash, document) },
 		withForeign,
 		`{"id":"a","status":"offline"}`,
 		`{"id":"","status":"offline"}`,
 		`{"id":"b","status":"offline"}`,
 		`{"id":"a","status":"online","accepting":true,"slots":{"s":{"epoch":0,"state":"reserved"}},"groups":["g"],"max":-1}`,
 		`{"id":"a","status":"busy","updated_at":253402300799999,"slots":{"s":{"epoch":9007199254740991,"state":"held"}}}`,
-		`{"id":"a","status":"away","slots":{"s":null,"":{}},"Status":1,"version":18446744073709551615,"format":1}`,
-	} {
-		f.Add(false, []byte(document))
-		var b strings.Builder
-		for name, text := range stored(f, domains.Hash, document).Fields() {
-			b.WriteString(name + "\x00" + text + "\x00")
-		}
-		f.Add(true, []byte(b.String()))
-	}
-	for _, text := range []string{"", "null", "[]", `"x"`, "{}", "id\x00a\x00status\x00online\x00accepting\x00true\x00slot:\x00{}\x00"} {
-		f.Add(false, []byte(text))
-		f.Add(true, []byte(text))
-	}
+		`{"id":"a","status":"away","slots":{"s":null,"":{}},"Status":1,"version":18446744073709551615,"format":1}`)
 	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
-		layout := domains.JSON
-		if hash {
-			layout = domains.Hash
-		}
-		v := valueOf(layout, data)
+		layout, v := entities.Fuzzed(hash, data)
 		if !v.Exists() {
 			return
 		}
@@ -82,7 +39,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		require.NoError(t, a.Check())
 		require.Equal(t, "a", a.ID, "the id of the key")
-		again(t, layout, &a, v)
+		entities.WrittenAgain[mcc.Agent](t, layout, &a, v)
 		everyOperation(t, layout, a, v)
 	})
 }
@@ -119,7 +76,7 @@ func everyOperation(t *testing.T, layout domains.Layout, a mcc.Agent, cur rmw.Va
 				continue
 			}
 			require.NoError(t, after.Check(), "%v", one)
-			again(t, layout, &after, cur)
+			entities.WrittenAgain[mcc.Agent](t, layout, &after, cur)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package mcc_test
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -32,32 +32,7 @@ var (
 // manyGroups are too many groups for an agent.
 func manyGroups() []string { return strings.Fields(strings.Repeat("g ", mcc.MaxGroups+1)) }
 
-func layouts() []domains.Layout {
-	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
-}
-
-// stored is a document as it lies in the store. In a hash, each slot has a field.
+// stored is a document as it lies in the store.
 func stored(t require.TestingT, layout domains.Layout, document string) rmw.Value {
-	if layout == domains.JSON {
-		return rmw.String(document)
-	}
-	var fields, slots map[string]json.RawMessage
-	require.NoError(t, json.Unmarshal([]byte(document), &fields))
-	if raw, ok := fields["slots"]; ok {
-		require.NoError(t, json.Unmarshal(raw, &slots))
-		delete(fields, "slots")
-	}
-	hash := map[string]string{}
-	for name, raw := range fields {
-		hash[name] = string(raw)
-		if raw[0] == '"' {
-			var text string
-			require.NoError(t, json.Unmarshal(raw, &text))
-			hash[name] = text
-		}
-	}
-	for id, raw := range slots {
-		hash["slot:"+id] = string(raw)
-	}
-	return rmw.Hash(hash)
+	return entities.Stored(t, layout, document, "slots", "slot:")
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
@@ -101,7 +102,7 @@ func newState(t *rapid.T, rows map[string]int) *state {
 		GroupMax: map[string]int{"one": 1, "two": 2, "any": mcc.Unlimited, "none": 0},
 	}}
 	document, hash := w.cfg, w.cfg
-	hash.Layout = rapid.SampledFrom(layouts()[1:]).Draw(t, "hash")
+	hash.Layout = rapid.SampledFrom(entities.Layouts()[1:]).Draw(t, "hash")
 	if rapid.Bool().Draw(t, "codec") { // which replaces the layout
 		document.Layout, document.Codec = domains.Hash, domains.CodecOf[mcc.Agent, *mcc.Agent](domains.JSON, nil)
 	}
@@ -112,7 +113,7 @@ func newState(t *rapid.T, rows map[string]int) *state {
 		if status != "" {
 			text := fmt.Sprintf(`{"id":"a","status":%q,"slots":{"s0":{"epoch":0,"state":"reserved"}}}`, status)
 			w.expiry = 30 * time.Minute
-			require.NoError(t, m.Set(context.Background(), w.key(), stored(t, layouts()[i], text), w.expiry))
+			require.NoError(t, m.Set(context.Background(), w.key(), stored(t, entities.Layouts()[i], text), w.expiry))
 		} else {
 			_, err := w.agents[i].Get(context.Background(), "a")
 			require.ErrorIs(t, err, mcc.ErrNoAgent)

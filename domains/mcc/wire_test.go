@@ -9,6 +9,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -25,7 +26,7 @@ const withForeign = `{"format":1,"version":3,"applied":[{"id":"x","op":"SetMax"}
 
 // The stored form of an agent is a contract with other services, whose fields are kept.
 func TestWireFormat(t *testing.T) {
-	for _, layout := range layouts()[:2] {
+	for _, layout := range entities.Layouts()[:2] {
 		v := stored(t, layout, withForeign)
 		if layout != domains.JSON {
 			v = v.With("accepting", "1") // as a hash says true

@@ -3,71 +3,25 @@ package session_test
 import (
 	"context"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// The bytes of a fuzz test are a document, or the fields of a hash: names and values in turn, each ended by a
-// zero.
-
-func valueOf(layout domains.Layout, data []byte) rmw.Value {
-	if layout == domains.JSON {
-		return rmw.Bytes(data)
-	}
-	parts := strings.Split(string(data), "\x00")
-	fields := map[string]string{}
-	for i := 0; i+1 < len(parts); i += 2 {
-		fields[parts[i]] = parts[i+1]
-	}
-	return rmw.Hash(fields)
-}
-
-func bytesOf(t testing.TB, layout domains.Layout, document string) []byte {
-	if layout == domains.JSON {
-		return []byte(document)
-	}
-	var b strings.Builder
-	for name, text := range stored(t, layout, document).Fields() {
-		b.WriteString(name + "\x00" + text + "\x00")
-	}
-	return []byte(b.String())
-}
-
-// seeds adds documents, in both layouts.
-func seeds(f *testing.F, documents ...string) {
-	for _, document := range documents {
-		for _, layout := range []domains.Layout{domains.JSON, domains.Hash} {
-			f.Add(layout == domains.Hash, bytesOf(f, layout, document))
-		}
-	}
-	for _, text := range []string{"", "null", "[]", `"x"`, "{}", "id\x00s\x00status\x00queued\x00queued_at\x001e3\x00"} {
-		f.Add(false, []byte(text))
-		f.Add(true, []byte(text))
-	}
-}
-
-// again encodes a value, decodes it, and encodes that: the same must come out.
-func again[T any, E domains.Entity[T]](t *testing.T, layout domains.Layout, value *T, cur rmw.Value) {
-	codec := domains.CodecOf[T, E](layout, nil)
-	once, err := codec.Encode(value, cur)
-	require.NoError(t, err, "what was read cannot be written")
-	var back T
-	require.NoError(t, codec.Decode(once, &back), "what was written cannot be read")
-	twice, err := codec.Encode(&back, once)
-	require.NoError(t, err)
-	require.True(t, once.Equal(twice), "%q, then %q", once.Text(), twice.Text())
+// seed adds documents, in both layouts.
+func seed(f *testing.F, documents ...string) {
+	entities.Seed(f, func(document string) rmw.Value { return stored(f, domains.Hash, document) }, documents...)
 }
 
 // read decodes data as Sessions does, and fails unless the result is a value or a clear error.
 func read[T any](t *testing.T, data rmw.Value, key string, get func(s session.Sessions) (T, error)) (T, bool) {
-	for _, layout := range layouts() {
+	for _, layout := range entities.Layouts() {
 		if data.Exists() && (data.Kind() == rmw.KindHash) == (layout == domains.JSON) {
 			continue
 		}
@@ -84,24 +38,15 @@ func read[T any](t *testing.T, data rmw.Value, key string, get func(s session.Se
 	return none, false
 }
 
-// layoutOf is the layout of a fuzz test's value.
-func layoutOf(hash bool) domains.Layout {
-	if hash {
-		return domains.Hash
-	}
-	return domains.JSON
-}
-
 func FuzzDecodeSession(f *testing.F) {
 	for _, status := range session.Transitions().States() {
-		seeds(f, legacy(session.Status(status)))
+		seed(f, legacy(session.Status(status)))
 	}
-	seeds(f, full, `{"id":"s","status":"closed","closed_at":5,"close_reason":"x","rate_until":9,"rating":{"score":4,"at":6,"x":"<"}}`,
+	seed(f, full, `{"id":"s","status":"closed","closed_at":5,"close_reason":"x","rate_until":9,"rating":{"score":4,"at":6,"x":"<"}}`,
 		`{"id":"s","status":"queued","epoch":9007199254740991,"declined":["a","b"],"transfers":[null,{}],"version":18446744073709551615}`,
 		`{"id":"s","status":"active","agent_id":"a","updated_at":253402300799999,"applied":[{"id":"x","number":3,"y":1}],"ID":1}`)
 	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
-		layout := layoutOf(hash)
-		v := valueOf(layout, data)
+		layout, v := entities.Fuzzed(hash, data)
 		s, ok := read(t, v, "session:s", func(s session.Sessions) (session.Session, error) {
 			n, err := s.Get(context.Background(), "s")
 			if domains.RefusalOf(err) == session.ErrNoSession && !v.Exists() {
@@ -113,7 +58,7 @@ func FuzzDecodeSession(f *testing.F) {
 			return
 		}
 		require.NoError(t, s.Check())
-		again[session.Session](t, layout, &s, v)
+		entities.WrittenAgain[session.Session](t, layout, &s, v)
 		everyOperation(t, layout, s, v)
 	})
 }
@@ -141,18 +86,17 @@ func everyOperation(t *testing.T, layout domains.Layout, s session.Session, cur 
 				continue // there is no later one: it cannot be stored
 			}
 			require.NoError(t, after.Check(), "%s at %d", op, moment)
-			again[session.Session](t, layout, &after, cur)
+			entities.WrittenAgain[session.Session](t, layout, &after, cur)
 		}
 	}
 }
 
 func FuzzDecodeVisitor(f *testing.F) {
-	seeds(f, `{"id":"v","session_id":"s","state":"held"}`,
+	seed(f, `{"id":"v","session_id":"s","state":"held"}`,
 		`{"id":"v","session_id":"s","state":"reserved","until":253402300799999,"epoch":9007199254740991,"foreign":`+foreign+`}`,
 		`{"id":"v","session_id":"s","state":"reserved","format":1,"version":3,"applied":[{"id":"x"}],"State":1}`)
 	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
-		layout := layoutOf(hash)
-		value := valueOf(layout, data)
+		layout, value := entities.Fuzzed(hash, data)
 		v, ok := read(t, value, "visitor:v", func(s session.Sessions) (session.Visitor, error) {
 			return s.Visitor(context.Background(), "v")
 		})
@@ -160,7 +104,7 @@ func FuzzDecodeVisitor(f *testing.F) {
 			return
 		}
 		require.NoError(t, v.Check())
-		again[session.Visitor](t, layout, &v, value)
+		entities.WrittenAgain[session.Visitor](t, layout, &v, value)
 		for _, op := range []func(v *session.Visitor) error{
 			func(n *session.Visitor) error { return n.Reserve(v.ID, v, "s2", v.Epoch, at(1)) },
 			func(n *session.Visitor) error { return n.Reserve(v.ID, session.Visitor{}, "s2", v.Epoch, at(1)) },
@@ -173,7 +117,7 @@ func FuzzDecodeVisitor(f *testing.F) {
 				continue
 			}
 			require.NoError(t, n.Check())
-			again[session.Visitor](t, layout, &n, value)
+			entities.WrittenAgain[session.Visitor](t, layout, &n, value)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -34,10 +34,6 @@ func at(n int) domains.Time { return domains.At(minute(n)) }
 // op is an operation that happens n minutes after the start.
 func op(id string, n int) domains.Op { return domains.Op{ID: id, At: minute(n)} }
 
-func layouts() []domains.Layout {
-	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
-}
-
 // fixture is a store with sessions, in one layout.
 type fixture struct {
 	*testing.T
@@ -48,7 +44,7 @@ type fixture struct {
 
 // each runs test in all layouts, on the store in memory.
 func each(t *testing.T, cfg session.Config, test func(b *fixture)) {
-	for _, layout := range layouts() {
+	for _, layout := range entities.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			m := rmwtest.NewMemory()
 			cfg.Layout = layout
@@ -110,22 +106,7 @@ func (b *fixture) put(key, document string) {
 
 // stored is a document as it lies in the store.
 func stored(t testing.TB, layout domains.Layout, document string) rmw.Value {
-	t.Helper()
-	if layout == domains.JSON {
-		return rmw.String(document)
-	}
-	var fields map[string]json.RawMessage
-	require.NoError(t, json.Unmarshal([]byte(document), &fields))
-	hash := map[string]string{}
-	for name, raw := range fields {
-		hash[name] = string(raw)
-		if raw[0] == '"' {
-			var text string
-			require.NoError(t, json.Unmarshal(raw, &text))
-			hash[name] = text
-		}
-	}
-	return rmw.Hash(hash)
+	return entities.Stored(t, layout, document, "", "")
 }
 
 // untouched asserts that call does not change the value of the key.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 )
 
 // legacy is the document of an older service, with few fields.
@@ -35,7 +36,7 @@ func TestLegacyDocuments(t *testing.T) {
 				s, m := usual(op, before), model{Session: before}
 				want := m.do(s, session.Config{})
 				after, err := s.send(b.sessions, b.layout)
-				assert.Equal(b, want, outcomeOf(err, after.Version != before.Version), "%s of %s", op, status)
+				assert.Equal(b, want, entities.Outcome(`session "s"`, err, after.Version != before.Version), "%s of %s", op, status)
 				assert.Equal(b, m.Session, b.get(), "%s of %s", op, status)
 			}
 		}

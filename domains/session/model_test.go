@@ -9,6 +9,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -34,11 +35,7 @@ type step struct {
 }
 
 // The outcomes of a step; the others are the codes of refusals, with details.
-const (
-	changed = "changed"
-	kept    = "kept"
-	invalid = "invalid"
-)
+const changed, kept, invalid = entities.Changed, entities.Kept, entities.Invalid
 
 // do runs a step, and returns its outcome.
 func (m *model) do(s step, cfg session.Config) string {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
@@ -67,7 +68,7 @@ func (q *run) play(store rmw.Store, direct rmwtest.Direct, steps []step) error {
 			v, _ := domains.CodecOf[session.Session, *session.Session](q.cfg.Layout, nil).Encode(&got, rmw.Value{})
 			_ = direct.Set(ctx, "session:s", v, max(m.ttl, rmw.NoTTL))
 		}
-		if outcome := outcomeOf(err, got.Version != prev.Version); outcome != want {
+		if outcome := entities.Outcome(`session "s"`, err, got.Version != prev.Version); outcome != want {
 			return fail("%s (%v), the model says %s", outcome, err, want)
 		}
 		if n := prev; s.op != "Reopen+Close" && s.run(&n) != nil && !assert.ObjectsAreEqual(prev, n) {
@@ -100,22 +101,6 @@ func (q *run) play(store rmw.Store, direct rmwtest.Direct, steps []step) error {
 		prev = next
 	}
 	return nil
-}
-
-// outcomeOf returns the outcome of a step in the words of the model: the code of a refusal, and what its text adds to
-// that of the refusal.
-func outcomeOf(err error, differs bool) string {
-	switch refusal := domains.RefusalOf(err); {
-	case refusal != nil:
-		return refusal.Code() + strings.TrimPrefix(err.Error(), `session "s": `+refusal.Error())
-	case errors.Is(err, rmw.ErrInvalid):
-		return invalid
-	case err != nil:
-		return err.Error()
-	case differs:
-		return changed
-	}
-	return kept
 }
 
 // send makes the call that a step stands for.
@@ -335,7 +320,7 @@ func unusual(t *rapid.T, s *step, m model) {
 func aConfig(t *rapid.T) session.Config {
 	ttl := func(name string, ttls ...time.Duration) time.Duration { return rapid.SampledFrom(ttls).Draw(t, name) }
 	return session.Config{
-		Layout: rapid.SampledFrom(layouts()).Draw(t, "layout"),
+		Layout: rapid.SampledFrom(entities.Layouts()).Draw(t, "layout"),
 		TTL:    ttl("TTL", 0, time.Hour, 72*time.Hour, rmw.NoTTL), ClosedTTL: ttl("ClosedTTL", 0, 30*time.Minute, 48*time.Hour, rmw.NoTTL),
 	}
 }
@@ -376,7 +361,7 @@ func example(seed int, cfg session.Config) []step {
 // The same on every path, for a few runs that are always the same.
 func TestEveryPathMatchesModel(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
-		for i, layout := range layouts() {
+		for i, layout := range entities.Layouts() {
 			cfg := session.Config{Layout: layout, ClosedTTL: time.Hour}
 			require.NoError(t, target.Direct.Set(t.Context(), "session:s", rmw.Value{}, rmw.NoTTL))
 			steps := example(i, cfg)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
@@ -24,7 +25,7 @@ func TestVisitorMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, m := context.Background(), rmwtest.NewMemory()
 		sessions := session.New(m, session.Config{
-			Layout: rapid.SampledFrom(layouts()).Draw(t, "layout"), TTL: time.Hour, ClosedTTL: time.Minute,
+			Layout: rapid.SampledFrom(entities.Layouts()).Draw(t, "layout"), TTL: time.Hour, ClosedTTL: time.Minute,
 		})
 		seen := []session.Visitor{{}}
 		for range rapid.SampledFrom([]int{10, 60}).Draw(t, "calls") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 )
 
 // foreign is what another service has put beside the fields that are known here, with more digits than a
@@ -26,7 +27,7 @@ const full = `{"format":1,"version":9,"applied":[{"id":"x","op":"Rate"}],"id":"s
 
 // The stored form of a session is a contract with other services, whose fields are kept.
 func TestWireFormat(t *testing.T) {
-	for _, layout := range layouts()[:2] {
+	for _, layout := range entities.Layouts()[:2] {
 		v := stored(t, layout, full)
 		codec := domains.CodecOf[session.Session, *session.Session](layout, nil)
 		var s session.Session

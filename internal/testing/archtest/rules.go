@@ -140,6 +140,8 @@ func houseRules() []rule {
 			"it checks the text of a page"},
 		{"internal/htmlpage", []string{"internal/wrap"},
 			"the layout of a page does not depend on its data"},
+		{"internal/testing/entities", []string{"domains", "rmw", "github.com/stretchr/testify/require"},
+			"it knows no entity"},
 		{"internal/testing/meter", nil,
 			"counting has no dependencies"},
 		{"internal/testing/contract", []string{"rmw", "rmw/rmwtest", "proxycompat", "proxycompat/proxytest", goRedis, miniredis},

@@ -1,0 +1,113 @@
+// Package entities has what the tests of the entities of package domains share.
+package entities
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// The outcomes of a call besides the codes of refusals.
+const (
+	Changed = "changed"
+	Kept    = "kept"
+	Invalid = "invalid"
+)
+
+// Outcome returns the outcome of a call in the words of a model: the code of a refusal, and what its text adds to that
+// of the refusal and of its subject.
+func Outcome(subject string, err error, changed bool) string {
+	switch refusal := domains.RefusalOf(err); {
+	case refusal != nil:
+		return refusal.Code() + strings.TrimPrefix(err.Error(), subject+": "+refusal.Error())
+	case errors.Is(err, rmw.ErrInvalid):
+		return Invalid
+	case err != nil:
+		return err.Error()
+	case changed:
+		return Changed
+	}
+	return Kept
+}
+
+// Layouts are all that there are.
+func Layouts() []domains.Layout {
+	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
+}
+
+// Stored is a document as it lies in the store. In a hash, each entry of the field parts, which may be "", has a field of
+// its own, whose name begins with prefix.
+func Stored(t require.TestingT, layout domains.Layout, document, parts, prefix string) rmw.Value {
+	if layout == domains.JSON {
+		return rmw.String(document)
+	}
+	var fields, entries map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(document), &fields))
+	if raw, ok := fields[parts]; ok {
+		require.NoError(t, json.Unmarshal(raw, &entries))
+		delete(fields, parts)
+	}
+	hash := map[string]string{}
+	for name, raw := range fields {
+		hash[name] = string(raw)
+		if raw[0] == '"' {
+			var text string
+			require.NoError(t, json.Unmarshal(raw, &text))
+			hash[name] = text
+		}
+	}
+	for name, raw := range entries {
+		hash[prefix+name] = string(raw)
+	}
+	return rmw.Hash(hash)
+}
+
+// Fuzzed is the value of a fuzz test: a document, or the fields of a hash, names and values in turn, each ended by a zero.
+func Fuzzed(hash bool, data []byte) (domains.Layout, rmw.Value) {
+	if !hash {
+		return domains.JSON, rmw.Bytes(data)
+	}
+	parts := strings.Split(string(data), "\x00")
+	fields := map[string]string{}
+	for i := 0; i+1 < len(parts); i += 2 {
+		fields[parts[i]] = parts[i+1]
+	}
+	return domains.Hash, rmw.Hash(fields)
+}
+
+// Seed adds documents to a fuzz test, each also as the hash that asHash makes of it, and texts that are no documents.
+func Seed(f *testing.F, asHash func(document string) rmw.Value, documents ...string) {
+	for _, document := range documents {
+		f.Add(false, []byte(document))
+		var b strings.Builder
+		for name, text := range asHash(document).Fields() {
+			b.WriteString(name + "\x00" + text + "\x00")
+		}
+		f.Add(true, []byte(b.String()))
+	}
+	for _, text := range []string{
+		"", "null", "[]", `"x"`, "{}", "id\x00a\x00status\x00online\x00accepting\x00true\x00slot:\x00{}\x00",
+		"id\x00s\x00status\x00queued\x00queued_at\x001e3\x00",
+	} {
+		f.Add(false, []byte(text))
+		f.Add(true, []byte(text))
+	}
+}
+
+// WrittenAgain encodes an entity, decodes it, and requires that the result is encoded the same. cur is the stored value.
+func WrittenAgain[T any, E domains.Entity[T]](t *testing.T, layout domains.Layout, entity *T, cur rmw.Value) {
+	codec := domains.CodecOf[T, E](layout, nil)
+	once, err := codec.Encode(entity, cur)
+	require.NoError(t, err, "what was read cannot be written")
+	var back T
+	require.NoError(t, codec.Decode(once, &back), "what was written cannot be read")
+	twice, err := codec.Encode(&back, once)
+	require.NoError(t, err)
+	require.True(t, once.Equal(twice), "%q, then %q", once.Text(), twice.Text())
+}
