@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // sides are an old Redis and a Codis proxy, and the flags that name them.
@@ -47,21 +45,17 @@ func newSides(t *testing.T) *sides {
 }
 
 // beat writes the heartbeat of a process that has seen the epoch.
-func (s *sides) beat(t *testing.T, epoch uint64) {
-	key := rmw.Key{Name: "~cutover:{desk}:census", Kind: rmw.KindHash}
-	_, err := s.stores[0].Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		return cur.With("desk-0:1:abcd", fmt.Sprintf(`{"epoch":%d,"at":"2026-01-02T03:04:05Z"}`, epoch)), nil
-	})
-	require.NoError(t, err)
+func (s *sides) beat(epoch uint64) {
+	s.servers[0].HSet("~cutover:{desk}:census", "desk-0:1:abcd", fmt.Sprintf(`{"epoch":%d,"at":"2026-01-02T03:04:05Z"}`, epoch))
 }
 
 // copying advances to copying some percent, which the process of beat has seen.
 func (s *sides) copying(t *testing.T, percent string) {
 	t.Helper()
-	s.beat(t, 0)
+	s.beat(0)
 	r := s.try(t, "advance", append(s.masters(), "-percent", percent)...)
 	require.Equal(t, codeOK, r.code, r.stdout)
-	s.beat(t, 1)
+	s.beat(1)
 }
 
 // fill stores n rooms in the old store.
@@ -93,7 +87,7 @@ func TestCutoverPlaysAMigration(t *testing.T) {
 	assert.Equal(t, codeError, r.code)
 	assert.Contains(t, r.stdout, "not done: write")
 
-	s.beat(t, 0)
+	s.beat(0)
 	r = s.try(t, "advance", "-percent", "5")
 	assert.Equal(t, codeDiffers, r.code)
 	assert.Contains(t, unwrapped(r.stdout), "own keys, new: name every server of the new store")
@@ -141,7 +135,7 @@ func TestCutoverPlaysAMigration(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, step.want, present.String())
 		assert.Equal(t, step.epoch, present.Epoch)
-		s.beat(t, step.epoch)
+		s.beat(step.epoch)
 	}
 
 	r = s.try(t, "status", "-passes", passes)
@@ -189,7 +183,7 @@ func TestCutoverSweepsAndVerifies(t *testing.T) {
 	require.NoError(t, old.Set(t.Context(), "other", "v", 0).Err())
 	require.NoError(t, old.SAdd(t.Context(), "room:set", "v").Err())
 	passes := filepath.Join(t.TempDir(), "passes.json")
-	s.beat(t, 0)
+	s.beat(0)
 	p := s.try(t, "plan", s.masters()...)
 	assert.Equal(t, codeError, p.code, "the emulated servers have no CONFIG: %s", p.stderr)
 	assert.Contains(t, unwrapped(p.stdout), "keys of other types ready 1 0 at the end")

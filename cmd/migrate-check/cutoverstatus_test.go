@@ -28,7 +28,7 @@ func TestCutoverStatus(t *testing.T) {
 	old := s.fill(t, 40)
 	require.NoError(t, old.SAdd(t.Context(), "queue", "v").Err())
 	passes := filepath.Join(t.TempDir(), "passes.json")
-	s.beat(t, 0)
+	s.beat(0)
 	status := func(args ...string) string {
 		t.Helper()
 		r := s.try(t, "status", args...)
@@ -37,7 +37,7 @@ func TestCutoverStatus(t *testing.T) {
 	}
 	assert.Contains(t, status(), "in the old store 40 97.6 % cannot move 1 2.4 %")
 	require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "100")...).code)
-	s.beat(t, 1)
+	s.beat(1)
 	text := status()
 	assert.Contains(t, text, "not yet: 40 keys to move: by a sweep, or when a process updates them not yet: no sweep runs")
 	assert.Contains(t, text, "Sweep: none runs, and none was recorded with -passes")
@@ -130,7 +130,7 @@ func TestCutoverFreezesOnFailover(t *testing.T) {
 	}
 	for change := range int64(2) {
 		if change == 1 {
-			s.beat(t, 2)
+			s.beat(2)
 			require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
 		}
 		require.Equal(t, change, <-looks)
@@ -193,7 +193,7 @@ func TestRandomNames(t *testing.T) {
 func TestCutoverPage(t *testing.T) {
 	s := newSides(t)
 	s.fill(t, 3)
-	s.beat(t, 0)
+	s.beat(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	code := make(chan int)

@@ -36,18 +36,15 @@ func TestLongRequestsAreCounted(t *testing.T) {
 		"lock-sqlite":     {filepath.Join(t.TempDir(), "locks.db"), 2, 2},
 	} {
 		const many = 20
-		var each, first int64
-		for try := range 5 { // a node of Redlock that is late on a busy machine is asked again
-			each, first = requests(t, impl, Options{Addr: tc.addr, Dir: t.TempDir()}, many, fmt.Sprint("new", try))
-			if each <= many*tc.want+tc.want && first <= tc.first+1 {
-				break
-			}
+		ok := false
+		for try := 0; try < 5 && !ok; try++ { // on a busy machine a lock is handed on, or a late node of Redlock is asked again
+			each, first := requests(t, impl, Options{Addr: tc.addr, Dir: t.TempDir()}, many, fmt.Sprint("new", try))
+			// Releases are asynchronous, and there may be a ping.
+			ok = each >= many*tc.want-tc.want && each <= many*tc.want+tc.want && first >= tc.first && first <= tc.first+1
+			t.Logf("%s: %d requests for %d sections, want %d each; %d for one of a new name, want %d", impl, each, many, tc.want, first, tc.first)
 		}
-		if each < many*tc.want-tc.want || each > many*tc.want+tc.want { // releases are asynchronous
-			t.Errorf("%s: %d requests for %d sections, want %d each", impl, each, many, tc.want)
-		}
-		if first < tc.first || first > tc.first+1 { // a late release or a ping
-			t.Errorf("%s: %d requests for a section of a new name, want %d", impl, first, tc.first)
+		if !ok {
+			t.Errorf("%s: other numbers of requests than wanted", impl)
 		}
 	}
 }
