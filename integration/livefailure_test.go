@@ -106,10 +106,10 @@ func TestLiveServerHangs(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)
 	addr := live.Address{Host: server.Addr}
-	cfg := live.Config{Timeout: 300 * time.Millisecond, For: 2 * time.Second}
+	cfg := live.Config{Timeout: time.Second, For: 4 * time.Second} // a busy machine answers within a second
 	r := looked(t, addr, cfg, func() {
 		require.NoError(t, server.Signal(syscall.SIGSTOP))
-		time.AfterFunc(900*time.Millisecond, func() { _ = server.Signal(syscall.SIGCONT) })
+		time.AfterFunc(2500*time.Millisecond, func() { _ = server.Signal(syscall.SIGCONT) })
 	})
 	assert.Equal(t, live.Clean, r.Verdict, r.Incomplete)
 	assert.Zero(t, r.Commands)
