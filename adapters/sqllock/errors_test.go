@@ -36,7 +36,7 @@ func testErrors(t *testing.T, d database) {
 	says(readOnly, rmw.ErrUnavailable, "read-only; connect to the primary")
 	require.NoError(t, readOnly.Close())
 
-	l, _ := d.locker(t, driver.Config{Lease: time.Second})
+	l, _ := d.locker(t, driver.Config{Lease: 20 * time.Second})
 	_, err := db.ExecContext(ctx, `DROP TABLE unwatch_locks`)
 	require.NoError(t, err)
 	says(l, rmw.ErrInvalid, "has no table unwatch_locks; call sqllock.Migrate")
