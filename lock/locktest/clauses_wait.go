@@ -71,8 +71,8 @@ func checkCtxEndedWaiting(c *check) {
 				return <-waited
 			}
 			err := wait(beat)
-			if errors.Is(err, want) && !errors.Is(err, rmw.ErrContended) { // a slow store has not said yet that the lock is taken
-				err = wait(10 * beat)
+			for d := 10 * beat; d <= 100*beat && errors.Is(err, want) && !errors.Is(err, rmw.ErrContended); d *= 10 {
+				err = wait(d) // a slow store had not said yet that the lock is taken
 			}
 			if !errors.Is(err, rmw.ErrContended) || !errors.Is(err, want) {
 				c.Errorf("a wait that ended with its ctx: %v, want ErrContended and %v", err, want)
