@@ -23,6 +23,8 @@ type connectFlags struct {
 	tlsKey        string
 	tlsServerName string
 	tlsSkip       bool
+
+	known *string // the password, once it was read: the file may be a pipe
 }
 
 func (f *connectFlags) register(flags *flag.FlagSet) {
@@ -66,8 +68,19 @@ func (f *connectFlags) tlsConfig() (cfg *tls.Config, err error) {
 	return cfg, nil
 }
 
-// password reads the password from the source of the flags; "" without such flags.
+// password returns the password, which it reads once from the source of the flags; "" without such flags.
 func (f *connectFlags) password(env func(string) (string, bool)) (string, error) {
+	if f.known == nil {
+		password, err := f.readPassword(env)
+		if err != nil {
+			return "", err
+		}
+		f.known = &password
+	}
+	return *f.known, nil
+}
+
+func (f *connectFlags) readPassword(env func(string) (string, bool)) (string, error) {
 	switch {
 	case f.passwordEnv != "" && f.passwordFile != "":
 		return "", errors.New("-password-env or -password-file, not both")
@@ -93,8 +106,12 @@ func (f *connectFlags) password(env func(string) (string, bool)) (string, error)
 	return "", nil
 }
 
-// address parses an address. If it has no password, it gets this one. what names the address in an error.
-func (f *connectFlags) address(what, word, password string) (live.Address, error) {
+// address parses an address. If it has no password, it gets that of the flags. what names the address in an error.
+func (f *connectFlags) address(what, word string, env func(string) (string, bool)) (live.Address, error) {
+	password, err := f.password(env)
+	if err != nil {
+		return live.Address{}, err
+	}
 	a, err := live.ParseAddress(word)
 	if err != nil { // the error must not repeat a password
 		return a, fmt.Errorf("%s: %w", what, err)

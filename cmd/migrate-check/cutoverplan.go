@@ -208,11 +208,7 @@ func (f *cutoverFlags) blindWriters(ctx context.Context) (cutover.Gate, error) {
 	if cfg.TLS, err = f.tlsConfig(); err != nil {
 		return g, err
 	}
-	password, err := f.password(os.LookupEnv)
-	if err != nil {
-		return g, err
-	}
-	address, err := f.address("-old", f.old, password)
+	address, err := f.address("-old", f.old, os.LookupEnv)
 	if err != nil {
 		return g, err
 	}

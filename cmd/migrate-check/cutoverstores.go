@@ -51,10 +51,6 @@ func (f *cutoverFlags) open(env func(string) (string, bool)) (s cutoverStores, e
 	if err != nil {
 		return s, err
 	}
-	password, err := f.password(env) // once: the file may be a pipe
-	if err != nil {
-		return s, err
-	}
 	addresses := [][2]string{{"-old", f.old}, {"-new", f.new}}
 	if f.newMasters != "" {
 		for word := range strings.SplitSeq(f.newMasters, ",") {
@@ -62,7 +58,7 @@ func (f *cutoverFlags) open(env func(string) (string, bool)) (s cutoverStores, e
 		}
 	}
 	for _, side := range addresses {
-		a, err := f.address(side[0], side[1], password)
+		a, err := f.address(side[0], side[1], env)
 		if err != nil {
 			return s, err
 		}

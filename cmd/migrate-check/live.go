@@ -149,12 +149,8 @@ func (f *liveFlags) config(words []string, env func(string) (string, bool)) (add
 	if cfg.TLS, err = f.tlsConfig(); err != nil {
 		return nil, cfg, err
 	}
-	password, err := f.password(env) // once: the file may be a pipe
-	if err != nil {
-		return nil, cfg, err
-	}
 	for i, word := range words {
-		a, err := f.address(fmt.Sprintf("ADDRESS %d", i+1), word, password)
+		a, err := f.address(fmt.Sprintf("ADDRESS %d", i+1), word, env)
 		if err != nil {
 			return nil, cfg, err
 		}

@@ -118,6 +118,18 @@ func TestProbePassword(t *testing.T) {
 	assert.NotContains(t, r.stderr, "hunter2")
 }
 
+// The file of a password may be a pipe, which is empty when it is read again.
+func TestPasswordFileIsReadOnce(t *testing.T) {
+	f := connectFlags{passwordFile: filepath.Join(t.TempDir(), "password")}
+	require.NoError(t, os.WriteFile(f.passwordFile, []byte("hunter2\n"), 0o600))
+	for range 2 {
+		a, err := f.address("-old", "127.0.0.1:1", os.LookupEnv)
+		require.NoError(t, err)
+		assert.Equal(t, "hunter2", a.Password)
+		require.NoError(t, os.WriteFile(f.passwordFile, nil, 0o600))
+	}
+}
+
 func TestProbeTLSHint(t *testing.T) {
 	t.Parallel()
 	proxy := start(t, proxytest.Config{})
