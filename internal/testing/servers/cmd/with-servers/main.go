@@ -42,7 +42,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	err := with(plan{*redis, *nutcracker, *connections, *cluster}, flags.Args(), func(command []string) error {
 		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+		cmd.Cancel = func() error {
+			_ = cmd.Process.Signal(os.Interrupt)
+			return os.ErrProcessDone // else Run returns the error of ctx in place of exit code 0
+		}
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 		return cmd.Run()
 	})
