@@ -21,7 +21,7 @@ const readUpTo = 4 << 10
 type acquired struct {
 	driver.AcquireResult
 	loaded  bool   // value has been read
-	order   uint64 // of that read
+	seq     uint64 // of that read
 	value   rmw.Value
 	readErr error
 }
@@ -46,7 +46,7 @@ func (h *holder) tryAcquire(ctx context.Context, c *Call, hint time.Duration) (a
 	if !c.section && h.largest <= readUpTo {
 		cmds = append(cmds, t.Driver.Read(c.key))
 	}
-	order := h.queues.order.Add(1)
+	seq := h.queues.seq.Add(1)
 	t.Send(ctx, cmds...)
 	res, err := t.Driver.Acquired(r, take)
 	if err != nil {
@@ -55,7 +55,7 @@ func (h *holder) tryAcquire(ctx context.Context, c *Call, hint time.Duration) (a
 		}
 		return acquired{}, err
 	}
-	a := acquired{AcquireResult: res, order: order}
+	a := acquired{AcquireResult: res, seq: seq}
 	if len(cmds) > len(take) {
 		a.value, a.readErr = t.Driver.Value(c.key.Kind, cmds[len(take)])
 		a.loaded = redisx.OutcomeOf(a.readErr) == redisx.Done
@@ -132,7 +132,7 @@ func (h *holder) take(first *Call, a acquired, usualWait time.Duration) {
 	h.lease, h.label, h.contended, h.polling = l, first.key.Label, h.polling, false
 	h.checked, h.queue.usualWait = h.began, microsOf(usualWait)
 	if a.loaded {
-		h.loadLocked(first.key, a.value, a.order)
+		h.loadLocked(first.key, a.value, a.seq)
 	}
 }
 

@@ -42,11 +42,11 @@ func (b *batch) request(key rmw.Key) driver.CommitRequest {
 	return driver.CommitRequest{Key: key, Base: b.base, Next: b.value, Reads: b.reads, TTL: b.ttl}
 }
 
-// knownSince reports whether the command of the order asOf was sent during every call, so
-// that its value is recent enough for all of them.
+// knownSince reports whether the read with the sequence number asOf was sent during every
+// call, so that its value is recent enough for all of them.
 func (b *batch) knownSince(asOf uint64) bool {
 	for _, c := range b.calls {
-		if c.order > asOf {
+		if c.seq > asOf {
 			return false
 		}
 	}

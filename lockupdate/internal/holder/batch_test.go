@@ -63,8 +63,8 @@ func TestBatchWritesWhatItsCallsLeave(t *testing.T) {
 // then.
 func TestBatchKnownSince(t *testing.T) {
 	b := newBatch(rmw.String("a"))
-	b.add(&Call{order: 1})
-	b.add(&Call{order: 3})
+	b.add(&Call{seq: 1})
+	b.add(&Call{seq: 3})
 	assert.True(t, b.knownSince(4))
 	assert.False(t, b.knownSince(2))
 }

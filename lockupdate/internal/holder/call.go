@@ -18,7 +18,7 @@ import (
 func (s *Queues) newCall(ctx context.Context, key rmw.Key, lock string) *Call {
 	return &Call{
 		Attempt: Attempt{key: key}, queues: s, ctx: ctx, lock: lock,
-		arrived: time.Now(), order: s.order.Add(1), wake: make(chan struct{}, 1),
+		arrived: time.Now(), seq: s.seq.Add(1), wake: make(chan struct{}, 1),
 	}
 }
 

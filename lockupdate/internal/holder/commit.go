@@ -25,7 +25,7 @@ func (h *holder) commit() {
 	asOf, key := h.asOf, h.key
 	h.queue.mu.Unlock()
 
-	sent := h.queues.order.Add(1)
+	sent := h.queues.seq.Add(1)
 	ctx, end := h.commitContext(b.calls, asks)
 	res, err := driver.CommitResult{Stored: true}, error(nil)
 	switch {

@@ -76,7 +76,7 @@ func (h *holder) wakeLocked() {
 	}
 }
 
-// loadLocked has the next batch build on a value that the command of the order asOf has read.
+// loadLocked has the next batch build on the value of the read with the sequence number asOf.
 func (h *holder) loadLocked(key rmw.Key, v rmw.Value, asOf uint64) {
 	h.key, h.asOf, h.batch = key, asOf, newBatch(v)
 }
@@ -105,7 +105,7 @@ func (h *holder) read() {
 	if first == nil {
 		return
 	}
-	sent := h.queues.order.Add(1)
+	seq := h.queues.seq.Add(1)
 	v, err := h.queues.transport.Read(h.contextFor(first), first.key)
 	if err != nil {
 		h.refuseKey(first.key, redisx.Blame(h.contextFor(first), err))
@@ -113,7 +113,7 @@ func (h *holder) read() {
 	}
 	h.queue.mu.Lock()
 	defer h.queue.mu.Unlock()
-	h.loadLocked(first.key, v, sent)
+	h.loadLocked(first.key, v, seq)
 }
 
 // refuseKey answers the calls of a key with a value that cannot be read.

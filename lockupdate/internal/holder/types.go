@@ -98,7 +98,7 @@ type Call struct {
 	noWait  bool
 	of      *Call // for which the section is: fn of that runs without the lock, and asks for a token
 	arrived time.Time
-	order   uint64    // of its arrival, among the arrivals and reads of the Queues
+	seq     uint64    // of its arrival: see Queues.seq
 	asked   time.Time // when it last began to wait for the lock
 	entered bool      // a function of it has run under the lock
 	queue   *waitQueue
@@ -184,7 +184,7 @@ type holderState struct {
 	polling    bool    // another process holds the lock
 	outage     error   // why the store cannot be reached
 	key        rmw.Key // the batch builds on its value; no Name: none
-	asOf       uint64  // the order of the command that read that value; 0: unknown
+	asOf       uint64  // the sequence number of the read of that value; 0: unknown
 	batch      batch
 	inFlight   bool      // the commit of an earlier batch
 	dispatched time.Time // when the last call was
@@ -234,7 +234,7 @@ type Queues struct {
 	ownerIDs  *driver.OwnerIDs
 	estimates poll.HoldEstimator
 	timers    sync.Pool     // of *time.Timer
-	order     atomic.Uint64 // of arrivals of calls and of reads: a read is recent if it is later
+	seq       atomic.Uint64 // the last sequence number of a call or a read; a clock may tell one time for both
 
 	mu         sync.Mutex
 	byLock     map[string]*waitQueue
