@@ -65,11 +65,27 @@ func upperRank(n int64, q, confidence float64) int64 {
 
 // lowerRank is the counterpart of upperRank: the value of its rank is at most the q-quantile.
 // It is the largest k with P(B < k) <= 1-confidence.
-func lowerRank(n int64, q, confidence float64) int64 {
+func lowerRank(n int64, q, confidence float64) (k int64) {
 	if n <= 0 || q <= 0 || q >= 1 {
 		return 0
 	}
-	return int64(sort.Search(int(n), func(k int) bool { return binomial{n, q}.atMost(int64(k)) > 1-confidence }))
+	b := binomial{n, q}
+	if b.huge() {
+		z := math.Sqrt2 * math.Erfinv(2*confidence-1)
+		return max(0, int64(math.Floor(float64(n)*q-z*math.Sqrt(b.variance()))))
+	}
+	k, weights := b.terms()
+	var total, below float64
+	for _, weight := range weights {
+		total += weight
+	}
+	for _, weight := range weights {
+		if below += weight; below > (1-confidence)*total {
+			break
+		}
+		k++
+	}
+	return k
 }
 
 // quantileRanks returns the ranks of two of n values between which the q-quantile lies, with
