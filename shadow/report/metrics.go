@@ -39,22 +39,22 @@ func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
 	judged, h, v := r.Judge(p), r.Health, r.Verify
 	operations := sortedBy(r.Operations, compareOperations)
 
-	oneOf(add("verdict", gauge, "state", "1 for what all gates come to, 0 for the others."), judged.State, Ready, NotReady, NotEnoughData)
-	open := add("gate_ok", gauge, "gate domain op", "1 if this gate is open, 0 if something stands against it or too little is known.")
+	oneOf(add("verdict", gauge, "state", "1 for the state of the verdict, 0 for the others."), judged.State, Ready, NotReady, NotEnoughData)
+	open := add("gate_ok", gauge, "gate domain op", "1 if this gate is open, 0 if it is closed or lacks data.")
 	for _, g := range judged.Gates {
 		open.Flag(g.State == Ready, g.Name, g.Domain, g.Operation)
 	}
 	add("started_timestamp_seconds", gauge, "", "When the counting began.").At(r.Started)
 	add("taken_timestamp_seconds", gauge, "", "When this was counted.").At(r.Taken)
 
-	eligible := add("calls_eligible_total", counter, byComparator, "Calls sampled in, by who was to compare them.")
+	eligible := add("calls_eligible_total", counter, byComparator, "Calls in the sample.")
 	compared := add("calls_compared_total", counter, byComparator, "Calls compared.")
-	notCompared := add("not_compared_total", counter, byComparator+" reason", "Calls not compared, by why.")
-	inFlight := add("calls_in_flight", gauge, byComparator, "Calls on their way to their comparison.")
-	outcomes := add("outcomes_total", counter, byComparator+" class", "What the comparisons of calls came to.")
+	notCompared := add("not_compared_total", counter, byComparator+" reason", "Calls not compared, by reason.")
+	inFlight := add("calls_in_flight", gauge, byComparator, "Calls that are not compared yet.")
+	outcomes := add("outcomes_total", counter, byComparator+" class", "Results of the comparisons of calls, by class.")
 	keys := add("compared_keys", gauge, byOp, "Distinct keys of the calls compared, within a few percent.")
 	divergences(add("divergences_total", counter, byComparator+" class path",
-		"What differed, by where in the document; one call can differ at several places."), operations)
+		"Differences, by path in the document; one call can have several."), operations)
 	audited := add("chain_audited_commits_total", counter, byOp, "Commits of the free run whose place in the chain is known.")
 	contended := add("chain_contended_commits_total", counter, byOp, "Of those, commits that had to wait or to try again.")
 	forks := add("chain_forks_total", counter, byOp, "Acknowledged commits that are not in the chain, or twice.")
@@ -81,20 +81,20 @@ func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
 	calls := add("path_calls_total", counter, "path", "Calls of a path.")
 	calls.Add(h.Legacy.Calls, "legacy")
 	calls.Add(h.Candidate.Calls, "candidate")
-	failed := add("path_errors_total", counter, "path reason", "Calls that a path could not answer, by why; a refusal is an answer.")
+	failed := add("path_errors_total", counter, "path reason", "Calls that a path could not answer, by reason; a refusal is an answer.")
 	addAll(failed, h.Legacy.Errors, "legacy")
 	addAll(failed, h.Candidate.Errors, "candidate")
 	observe(add("lock_wait_seconds", histogram, "", "How long the candidate waited for other writers, in the free run."), h.LockWait)
 	add("queue_depth", gauge, "", "Calls that wait to be compared.").Add(h.Queue)
 	add("queue_depth_most", gauge, "", "Calls that waited at once, at most.").Add(h.QueueMost)
-	add("queue_bytes", gauge, "", "What the calls that wait hold.").Add(h.QueueBytes)
+	add("queue_bytes", gauge, "", "Bytes of the calls that wait to be compared.").Add(h.QueueBytes)
 	observe(add("queue_wait_seconds", histogram, "", "From the end of a call until a worker took it."), h.QueueWait)
 	observe(add("lag_seconds", histogram, "", "From the end of a call to that of its comparison."), h.Lag)
 	oneOf(add("breaker_state", gauge, "state", "1 for the state of the candidate's circuit breaker, 0 for the others."),
 		cmp.Or(h.Breaker, "closed"), "closed", "half-open", "open")
 	add("breaker_trips_total", counter, "", "How often the circuit breaker opened.").Add(h.BreakerTrips)
 	add("panics_total", counter, "", "Panics of the candidate, or of a comparison.").Add(h.Panics)
-	addAll(add("resync_total", counter, "cause", "Keys copied anew, by why."), h.Resyncs)
+	addAll(add("resync_total", counter, "cause", "Keys copied anew, by cause."), h.Resyncs)
 	dirty := add("dirty_keys", gauge, "domain", "Keys in the report's list of those that diverge most, 20 of each process at most.")
 	for _, k := range r.Keys {
 		dirty.Add(1, k.Domain)
@@ -107,7 +107,7 @@ func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
 	add("verify_touched_keys", gauge, "", "Keys in the verifier's registry, at its last round.").Add(v.Touched)
 	add("verify_evicted_keys", gauge, "", "Keys that the registry had no room for: they are never verified.").Add(v.Evicted)
 	verified := add("verify_keys", gauge, "result",
-		"Keys of the verifier's last round, by what came out; untimed is equal, but without the expiry.")
+		"Keys of the verifier's last round, by result; untimed is equal without the expiry.")
 	if v.Rounds > 0 {
 		verified.Add(v.Equal-v.Untimed, "equal")
 		verified.Add(v.Untimed, "untimed")
@@ -118,7 +118,7 @@ func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
 	addClasses(add("verify_findings_total", counter, "class", "Differences that the verifier has confirmed."), v.Findings)
 
 	info := add("process_info", gauge, "process build asked effective",
-		"1 for each process: the mode somebody asked for, and what is in effect.")
+		"1 for each process, with the mode that was asked for and the one in effect.")
 	ramp := add("ramp_ratio", gauge, "process", "Share of the keys that are in the shadow, 0 to 1.")
 	seen := add("process_seen_timestamp_seconds", gauge, "process", "When a process was last heard of.")
 	for _, p := range sortedBy(r.Processes, compareNames) {
