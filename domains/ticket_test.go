@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -170,15 +171,10 @@ func put(t testing.TB, direct rmwtest.Direct, id string, v rmw.Value) {
 	require.NoError(t, direct.Set(context.Background(), ticketPrefix+id, v, rmw.NoTTL))
 }
 
-// layouts are all that there are.
-func layouts() []domains.Layout {
-	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
-}
-
 // eachLayout runs test with all.
 func eachLayout(t *testing.T, test func(t *testing.T, layout domains.Layout)) {
 	t.Helper()
-	for _, layout := range layouts() {
+	for _, layout := range entities.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) { test(t, layout) })
 	}
 }

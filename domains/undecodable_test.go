@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -174,7 +175,7 @@ func TestInvalidChangeIsNotQuoted(t *testing.T) {
 		},
 		"no JSON": func(t *Ticket) { t.Rate = 1 / zero },
 	} {
-		for _, layout := range layouts() {
+		for _, layout := range entities.Layouts() {
 			_, err := newTickets(rmwtest.NewMemory(), layout).Create(t.Context(), "7", opAt("a"), func(t *Ticket) error {
 				t.ID = "7"
 				breaks(t)

@@ -39,7 +39,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		require.NoError(t, a.Check())
 		require.Equal(t, "a", a.ID, "the id of the key")
-		entities.WrittenAgain[mcc.Agent](t, layout, &a, v)
+		entities.RoundTrip[mcc.Agent](t, layout, &a, v)
 		everyOperation(t, layout, a, v)
 	})
 }
@@ -76,7 +76,7 @@ func everyOperation(t *testing.T, layout domains.Layout, a mcc.Agent, cur rmw.Va
 				continue
 			}
 			require.NoError(t, after.Check(), "%v", one)
-			entities.WrittenAgain[mcc.Agent](t, layout, &after, cur)
+			entities.RoundTrip[mcc.Agent](t, layout, &after, cur)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func FuzzDecodeSession(f *testing.F) {
 			return
 		}
 		require.NoError(t, s.Check())
-		entities.WrittenAgain[session.Session](t, layout, &s, v)
+		entities.RoundTrip[session.Session](t, layout, &s, v)
 		everyOperation(t, layout, s, v)
 	})
 }
@@ -86,7 +86,7 @@ func everyOperation(t *testing.T, layout domains.Layout, s session.Session, cur 
 				continue // there is no later one: it cannot be stored
 			}
 			require.NoError(t, after.Check(), "%s at %d", op, moment)
-			entities.WrittenAgain[session.Session](t, layout, &after, cur)
+			entities.RoundTrip[session.Session](t, layout, &after, cur)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func FuzzDecodeVisitor(f *testing.F) {
 			return
 		}
 		require.NoError(t, v.Check())
-		entities.WrittenAgain[session.Visitor](t, layout, &v, value)
+		entities.RoundTrip[session.Visitor](t, layout, &v, value)
 		for _, op := range []func(v *session.Visitor) error{
 			func(n *session.Visitor) error { return n.Reserve(v.ID, v, "s2", v.Epoch, at(1)) },
 			func(n *session.Visitor) error { return n.Reserve(v.ID, session.Visitor{}, "s2", v.Epoch, at(1)) },
@@ -117,7 +117,7 @@ func FuzzDecodeVisitor(f *testing.F) {
 				continue
 			}
 			require.NoError(t, n.Check())
-			entities.WrittenAgain[session.Visitor](t, layout, &n, value)
+			entities.RoundTrip[session.Visitor](t, layout, &n, value)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-// Package entities has what the tests of the entities of package domains share.
+// Package entities provides helpers for the tests of the entities of package domains.
 package entities
 
 import (
@@ -36,7 +36,7 @@ func Outcome(subject string, err error, changed bool) string {
 	return Kept
 }
 
-// Layouts are all that there are.
+// Layouts are all layouts.
 func Layouts() []domains.Layout {
 	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
 }
@@ -100,13 +100,13 @@ func Seed(f *testing.F, asHash func(document string) rmw.Value, documents ...str
 	}
 }
 
-// WrittenAgain encodes an entity, decodes it, and requires that the result is encoded the same. cur is the stored value.
-func WrittenAgain[T any, E domains.Entity[T]](t *testing.T, layout domains.Layout, entity *T, cur rmw.Value) {
+// RoundTrip encodes an entity, decodes it, and requires that the result is encoded the same. cur is the stored value.
+func RoundTrip[T any, E domains.Entity[T]](t *testing.T, layout domains.Layout, entity *T, cur rmw.Value) {
 	codec := domains.CodecOf[T, E](layout, nil)
 	once, err := codec.Encode(entity, cur)
-	require.NoError(t, err, "what was read cannot be written")
+	require.NoError(t, err, "the decoded entity cannot be encoded")
 	var back T
-	require.NoError(t, codec.Decode(once, &back), "what was written cannot be read")
+	require.NoError(t, codec.Decode(once, &back), "the encoded entity cannot be decoded")
 	twice, err := codec.Encode(&back, once)
 	require.NoError(t, err)
 	require.True(t, once.Equal(twice), "%q, then %q", once.Text(), twice.Text())
