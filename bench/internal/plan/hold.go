@@ -22,9 +22,8 @@ func (r *Runner) hold(ctx context.Context, s Scenario, name string, rep int) err
 	ctx, cancel := context.WithTimeout(ctx, s.Lease+r.Window+slotLimit)
 	defer cancel()
 	shrink := max(1, r.Shrink)
-	job := &worker.HoldJob{
-		Keeper: name, Addr: path.Addr, Names: s.Locks / shrink, Lease: s.Lease / time.Duration(shrink), Window: r.Window,
-	}
+	lease := s.Lease / time.Duration(min(shrink, 4)) // on a busy machine a keeper renews late
+	job := &worker.HoldJob{Keeper: name, Addr: path.Addr, Names: s.Locks / shrink, Lease: lease, Window: r.Window}
 	child, err := worker.Start(ctx, r.Program, worker.Job{Hold: job})
 	if err != nil {
 		return err

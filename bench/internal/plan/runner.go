@@ -21,7 +21,7 @@ type Runner struct {
 	Repetitions int
 	Slot        time.Duration
 	Window      time.Duration  // of scenarios that hold locks
-	Shrink      int            // divides locks, leases and longer slots, for tests; else 1
+	Shrink      int            // divides locks and longer slots, and leases by 4 at most, for tests; else 1
 	Scenarios   *regexp.Regexp // nil: all
 	Impls       *regexp.Regexp // nil: all
 	Progress    io.Writer
