@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -171,7 +172,13 @@ func (r *rival) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 }
 
 func (r *rival) before(cmds ...redis.Cmder) {
-	writes := func(cmd redis.Cmder) bool { return slices.Contains([]string{"exec", "evalsha", "eval"}, cmd.Name()) }
+	script := "/lock/" + key
+	if !r.locked {
+		script = key // not the release of the lock, which may run beside the next attempt and restore an older value
+	}
+	writes := func(cmd redis.Cmder) bool {
+		return cmd.Name() == "exec" || strings.HasPrefix(cmd.Name(), "eval") && cmd.Args()[3] == any(script)
+	}
 	if !slices.ContainsFunc(cmds, writes) {
 		return
 	}
