@@ -84,7 +84,7 @@ func (b bed) leavesServerThatHangs(t *testing.T) {
 	defer func() { _ = hangs.Close() }()
 	var dialed atomic.Int32
 	l := open(t, b.members, zklock.Config{
-		Config: driver.Config{Lease: 4 * time.Second},
+		Config: driver.Config{Lease: 16 * time.Second},
 		Dial: func(network, address string, timeout time.Duration) (net.Conn, error) {
 			if dialed.Add(1) == 1 {
 				address = hangs.Addr().String()
