@@ -124,6 +124,7 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 		own := &session{requests: requests}
 		l := open(tb, members, zklock.Config{Config: mine, Dial: own.dialer(dialer(network))})
 		networks[l], clocks[l], sessions[l], last = network, clock, own, l
+		_, _ = l.Inspect(tb.Context(), "any") // begins the session, which takes a busy server longer than a request
 		return l
 	}
 	return locktest.Target{
