@@ -14,24 +14,29 @@ import (
 //
 // A restarted member rejoins: a majority has persisted each acknowledged write.
 func StartEtcd(ctx context.Context, dir string, members int) ([]*Server, error) {
-	ports, err := freePorts(2 * members)
-	if err != nil {
-		return nil, fmt.Errorf("etcd: no free port: %w", err)
-	}
-	var names []string
-	for i := range members {
-		names = append(names, fmt.Sprintf("m%d=http://%s", i, loopback(ports[2*i+1])))
-	}
-	return startMembers(ctx, dir, "etcd", members, func(i int, folder string) launch {
-		return etcdLaunch(folder, i, ports[2*i:2*i+2], strings.Join(names, ","))
-	})
+	return etcdEnsemble(members).start(ctx, dir)
 }
 
-func etcdLaunch(dir string, number int, ports []int, cluster string) launch {
+func etcdEnsemble(members int) ensemble {
+	return ensemble{
+		kind:    "etcd",
+		members: members,
+		ports:   2, // the second is for the other members
+		member: func(i int, folder string, ports [][]int) launch {
+			var names []string
+			for i, p := range ports {
+				names = append(names, fmt.Sprintf("m%d=http://%s", i, loopback(p[1])))
+			}
+			return etcdLaunch(folder, i, strings.Join(names, ","))
+		},
+		freePorts: freePorts,
+	}
+}
+
+func etcdLaunch(dir string, number int, cluster string) launch {
 	return launch{
 		program: "etcd",
 		dir:     dir,
-		ports:   2, // the second is for the other members
 		args: func(s *Server) ([]string, error) {
 			client, peer := "http://"+s.Addr, "http://"+loopback(s.ports[1])
 			return []string{
@@ -42,8 +47,6 @@ func etcdLaunch(dir string, number int, ports []int, cluster string) launch {
 			}, nil
 		},
 		ready: etcdReady,
-		// Each member needs the ports of the others before the first one starts.
-		freePorts: func(int) ([]int, error) { return ports, nil },
 	}
 }
 

@@ -34,22 +34,22 @@ type launch struct {
 
 // start runs the program until it is ready, with other ports if necessary.
 func (l launch) start(ctx context.Context) (*Server, error) {
-	path, err := find(l.program, systemDirs())
-	if err != nil {
-		return nil, err
-	}
 	if l.freePorts == nil {
 		l.freePorts = freePorts
 	}
 	for try := 1; ; try++ {
-		s, err := l.startOnce(ctx, path)
+		s, err := l.startOnce(ctx)
 		if err == nil || try == startTries || !errors.Is(err, errExited) {
 			return s, err
 		}
 	}
 }
 
-func (l launch) startOnce(ctx context.Context, path string) (*Server, error) {
+func (l launch) startOnce(ctx context.Context) (*Server, error) {
+	path, err := find(l.program, systemDirs())
+	if err != nil {
+		return nil, err
+	}
 	ports, err := l.freePorts(l.ports)
 	if err != nil {
 		return nil, fmt.Errorf("%s: no free port: %w", l.program, err)

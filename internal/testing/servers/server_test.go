@@ -68,6 +68,23 @@ func TestTakenPortIsTriedAgain(t *testing.T) {
 	}
 }
 
+// The ports of all members change, since each knows those of the others.
+func TestTakenPortOfAMemberIsTriedAgain(t *testing.T) {
+	taken := portOf(t, Redis(t).Addr)
+	e, calls := etcdEnsemble(3), 0
+	e.freePorts = func(n int) ([]int, error) {
+		ports, err := freePorts(n)
+		if calls++; calls == 1 {
+			ports[3] = taken
+		}
+		return ports, err
+	}
+	useAs(t, func(ctx context.Context) ([]*Server, error) { return e.start(ctx, t.TempDir()) }, stopAll)
+	if calls != 2 {
+		t.Fatalf("%d tries", calls)
+	}
+}
+
 func TestPortsThatAreAlwaysTakenEndInAnError(t *testing.T) {
 	taken := Redis(t)
 	l, calls := redisLaunch(t.TempDir(), nil), 0

@@ -28,27 +28,27 @@ func StartZooKeeper(ctx context.Context, dir string, members int, options ...str
 	if _, err := os.Stat(zookeeperJar); err != nil {
 		return nil, fmt.Errorf("zookeeper is %w: %s", ErrMissing, Install)
 	}
-	ports, err := freePorts(3 * members)
-	if err != nil {
-		return nil, fmt.Errorf("zookeeper: no free port: %w", err)
-	}
-	var cluster strings.Builder
-	for i := range members {
-		if members > 1 { // one alone votes for nothing
-			fmt.Fprintf(&cluster, "server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
-		}
-	}
-	settings := strings.Join(options, "\n") + "\n" + cluster.String()
-	return startMembers(ctx, dir, "zookeeper", members, func(i int, folder string) launch {
-		return zookeeperLaunch(folder, i+1, ports[3*i:3*i+3], settings)
-	})
+	return ensemble{
+		kind:    "zookeeper",
+		members: members,
+		ports:   3, // the others are for the other members
+		member: func(i int, folder string, ports [][]int) launch {
+			settings := strings.Join(options, "\n") + "\n"
+			for i, p := range ports {
+				if members > 1 { // one alone votes for nothing
+					settings += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, p[1], p[2])
+				}
+			}
+			return zookeeperLaunch(folder, i+1, settings)
+		},
+		freePorts: freePorts,
+	}.start(ctx, dir)
 }
 
-func zookeeperLaunch(dir string, id int, ports []int, settings string) launch {
+func zookeeperLaunch(dir string, id int, settings string) launch {
 	return launch{
 		program: "java",
 		dir:     dir,
-		ports:   3, // the others are for the other members
 		args: func(s *Server) ([]string, error) {
 			config, myid := filepath.Join(dir, "zoo.cfg"), filepath.Join(dir, "data", "myid")
 			text := fmt.Sprintf(`dataDir=%s
@@ -80,8 +80,6 @@ admin.enableServer=false
 			text, err := zookeeperSays(ctx, s, "conf")
 			return err == nil && strings.Contains(text, "dataDir="+dir+"/data/")
 		},
-		// Each member needs the ports of the others before the first one starts.
-		freePorts: func(int) ([]int, error) { return ports, nil },
 	}
 }
 
