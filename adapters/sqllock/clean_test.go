@@ -90,7 +90,7 @@ func testCleanPassesOthers(t *testing.T, d database) {
 		_, err = tx.ExecContext(t.Context(), `UPDATE unwatch_locks SET renewed = renewed + 1`+d.row(), []byte(name))
 		require.NoError(t, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	n, err := l.Clean(ctx)
 	require.NoError(t, err)
