@@ -29,6 +29,10 @@ func openRueidislock(nocsc bool) func(Options) (Impl, error) {
 
 // RueidislockOptions returns the options of its own benchmark, including NOLOOP. A proxy would
 // close the connection at HELLO, so the dialer answers it, as for go-redis.
+//
+// An attempt that gets no reply within TryNextAfter, by default 20 ms, waits for a release by
+// another client. With NOLOOP none is announced if only this client has the lock, so the wait
+// never ends. Without tracking, TryNextAfter is the interval of polls, too.
 func RueidislockOptions(o Options, nocsc bool) rueidislock.LockerOption {
 	options := rueidislock.LockerOption{
 		ClientOption: rueidis.ClientOption{
@@ -41,6 +45,9 @@ func RueidislockOptions(o Options, nocsc bool) rueidislock.LockerOption {
 		KeyMajority:    1,
 		KeyValidity:    lease,
 		NoLoopTracking: true,
+	}
+	if !nocsc {
+		options.TryNextAfter = lease
 	}
 	options.ClientOption.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		dial := d.DialContext
