@@ -54,13 +54,8 @@ type operation struct {
 
 	report.Operation                 // without Tallies and Findings
 	tallies          [3]report.Tally // by index
-	dropped          [3]drops        // added to tallies by report
 	findings         map[findingKind]*report.Finding
 }
-
-// drops counts the calls that a full queue drops. Fields are quicker than a map, and their
-// callers wait.
-type drops struct{ queue, bytes int64 }
 
 type findingKind struct {
 	comparator report.Comparator
@@ -124,7 +119,7 @@ func (c *counters) operation(domain, name string) *operation {
 // restart sets all counts to zero. Calls in flight stay counted.
 func (op *operation) restart() {
 	op.Operation = report.Operation{Domain: op.id.domain, Name: op.id.name, Since: time.Now(), Outcomes: map[string]int64{}}
-	op.findings, op.dropped = map[findingKind]*report.Finding{}, [3]drops{}
+	op.findings = map[findingKind]*report.Finding{}
 	for i := range op.tallies {
 		inFlight := op.tallies[i].InFlight
 		op.tallies[i] = report.Tally{

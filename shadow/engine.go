@@ -36,15 +36,12 @@ type engine struct {
 	rate    rate
 
 	// Guarded by the counters' lock.
-	ring    []call // of QueueCalls
-	head, n int
 	gaps    []uint64 // hashes of keys with a call that was not recorded
 	allGaps bool     // gaps has overflown
-	parked  bool     // the dispatcher waits for wake
 	closed  bool
 	idle    chan struct{} // closed when nothing is in flight; nil while Drain does not wait
 
-	wake     chan struct{}
+	queue    chan call // to the dispatcher; made with the first call
 	seeds    chan *item
 	races    chan *item
 	lockstep *lockstep
@@ -67,7 +64,7 @@ const maxGaps = 1024
 func newEngine(s *Store) *engine {
 	e := &engine{
 		store: s, cfg: s.cfg, counters: s.counters, hidden: newHiddenPath(s.hidden, s.counters), active: [3]bool{true, true, true},
-		wake: make(chan struct{}, 1), ended: make(chan struct{}), gaps: make([]uint64, 0, maxGaps),
+		ended: make(chan struct{}), gaps: make([]uint64, 0, maxGaps),
 		seeds: make(chan *item, s.cfg.QueueCalls), races: make(chan *item, s.cfg.QueueCalls),
 		touched: newRegistry(s.cfg.Keys), me: rand.Text()[:13] + ".",
 		rate: rate{perSecond: float64(s.cfg.Rate), tokens: float64(s.cfg.Rate)},
@@ -95,6 +92,7 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		reason = reasonName(err) // may call methods of the user's error: not under the lock
 	}
 	e.counters.mu.Lock()
+	defer e.counters.mu.Unlock()
 	h := &e.counters.health
 	h.Legacy.Calls++
 	if reason != "" {
@@ -117,14 +115,9 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		concerned++
 		t := &c.op.tallies[i]
 		t.Eligible++
-		switch missed {
-		case "":
+		if missed == "" {
 			t.InFlight++
-		case notcompared.DroppedQueue:
-			c.op.dropped[i].queue++
-		case notcompared.DroppedBytes:
-			c.op.dropped[i].bytes++
-		default:
+		} else {
 			t.NotCompared[missed]++
 		}
 	}
@@ -140,44 +133,15 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		m.NotCompared += concerned
 		m.Dropped += concerned
 	}
-	wake := e.parked && e.n > 0
-	if wake {
-		e.parked = false
-	}
-	e.counters.mu.Unlock()
-	if wake {
-		select {
-		case e.wake <- struct{}{}:
-		default:
-		}
-	}
 }
 
 func (e *engine) pushLocked(c *call) {
-	if e.ring == nil {
-		e.ring = make([]call, e.cfg.QueueCalls)
-		e.parked = true
-		e.start.Do(e.run)
-	}
-	e.ring[(e.head+e.n)%len(e.ring)] = *c
-	e.n++
+	e.start.Do(e.run)
+	e.queue <- *c // there is room, as all calls in flight are at most QueueCalls
 	h := &e.counters.health
 	h.Queue++
 	h.QueueBytes += c.bytes
 	h.QueueMost = max(h.QueueMost, h.Queue)
-}
-
-// takeAllLocked empties the queue.
-func (e *engine) takeAllLocked() []*item {
-	items := make([]*item, 0, e.n)
-	for ; e.n > 0; e.n-- {
-		c := e.ring[e.head]
-		c.ended = e.store.epoch.Add(c.at)
-		e.ring[e.head] = call{} // frees its values
-		e.head = (e.head + 1) % len(e.ring)
-		items = append(items, &item{call: &c})
-	}
-	return items
 }
 
 // gapLocked notes that a call of a key was not recorded.
@@ -191,6 +155,7 @@ func (e *engine) gapLocked(hash uint64) {
 
 // run starts the goroutines.
 func (e *engine) run() {
+	e.queue = make(chan call, e.cfg.QueueCalls)
 	e.running.Go(e.dispatch)
 	for range e.cfg.Workers {
 		if e.active[index(report.Seeded)] {
@@ -211,29 +176,25 @@ func (e *engine) run() {
 // dispatch gives each call to the comparators.
 func (e *engine) dispatch() {
 	for {
-		e.counters.mu.Lock()
-		batch := e.takeAllLocked()
-		gaps, all := append([]uint64(nil), e.gaps...), e.allGaps
-		e.gaps, e.allGaps = e.gaps[:0], false
-		e.parked = len(batch) == 0
-		e.counters.mu.Unlock()
-		e.lockstep.miss(gaps, all)
-		for _, it := range batch {
-			e.hand(it)
-		}
-		if len(batch) > 0 {
-			continue
-		}
 		select {
-		case <-e.wake:
+		case c := <-e.queue:
+			e.hand(c)
 		case <-e.ctx.Done():
 			return
 		}
 	}
 }
 
-// hand gives a call to the comparators that it concerns.
-func (e *engine) hand(it *item) {
+// hand gives a call to the comparators that it concerns, after the gaps that were noted before it.
+func (e *engine) hand(c call) {
+	c.ended = e.store.epoch.Add(c.at)
+	it := &item{call: &c}
+	e.counters.mu.Lock()
+	gaps, all := append([]uint64(nil), e.gaps...), e.allGaps
+	e.gaps, e.allGaps = e.gaps[:0], false
+	e.counters.health.QueueWait.Record(time.Since(c.ended))
+	e.counters.mu.Unlock()
+	e.lockstep.miss(gaps, all)
 	why := report.Reason("")
 	switch {
 	case e.hidden.ended():
@@ -248,7 +209,6 @@ func (e *engine) hand(it *item) {
 			it.left.Add(1)
 		}
 	}
-	e.counters.locked(func(h *report.Health) { h.QueueWait.Record(time.Since(it.ended)) })
 	if why != "" && it.written {
 		e.lockstep.miss([]uint64{it.hash}, false)
 	}
@@ -378,11 +338,8 @@ func (e *engine) kill() {
 
 // sweep counts the remaining calls as dropped, once the goroutines have ended.
 func (e *engine) sweep() {
-	e.counters.mu.Lock()
-	batch := e.takeAllLocked()
-	e.counters.mu.Unlock()
-	for _, it := range batch {
-		e.hand(it) // as the hidden path has ended, it only counts the call
+	for len(e.queue) > 0 {
+		e.hand(<-e.queue) // as the hidden path has ended, it only counts the call
 	}
 	for len(e.seeds) > 0 {
 		e.pass(<-e.seeds, report.Seeded, notcompared.DroppedMode)

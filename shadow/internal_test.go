@@ -26,7 +26,7 @@ func (p instant) Update(ctx context.Context, _ rmw.Key, fn rmw.UpdateFunc) (rmw.
 // withoutEngine returns a Store whose goroutines never start: they would allocate.
 func withoutEngine(value rmw.Value, cfg Config) *Store {
 	s := New(instant{value}, rmwtest.NewMemory(), cfg)
-	s.engine.start.Do(func() {})
+	s.engine.start.Do(func() { s.engine.queue = make(chan call, s.cfg.QueueCalls) })
 	return s
 }
 
@@ -61,32 +61,12 @@ func TestCallersAllocateNothing(t *testing.T) {
 				read()
 				assert.Zero(t, testing.AllocsPerRun(calls, update), "update")
 				assert.Zero(t, testing.AllocsPerRun(calls, read), "read")
-				assert.EqualValues(t, of.queued, s.engine.n)
+				assert.Len(t, s.engine.queue, of.queued)
 				s.Kill("the test is over")
 				<-s.engine.ended
 				assert.Zero(t, testing.AllocsPerRun(calls, update), "killed")
 			})
 		}
-	}
-}
-
-// The cost of the caller, without the work behind the queue.
-func BenchmarkCaller(b *testing.B) {
-	key := rmw.Key{Name: "session:1", Label: "session"}
-	next := rmw.String("2")
-	fn := func(context.Context, rmw.Value) (rmw.Value, error) { return next, nil }
-	ctx := rmw.WithOperation(context.Background(), "close")
-	for name, cfg := range map[string]Config{"queued": {}, "dropped": {QueueCalls: 16}, "off": {Off: true}} {
-		b.Run(name, func(b *testing.B) {
-			s := withoutEngine(rmw.String("1"), cfg)
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if name == "queued" && i%4096 == 0 { // as the dispatcher would
-					s.engine.n, s.counters.health.Queue, s.counters.health.QueueBytes = 0, 0, 0
-				}
-				_, _ = s.Update(ctx, key, fn)
-			}
-		})
 	}
 }
 

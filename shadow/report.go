@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unwatch/unwatch/shadow/internal/notcompared"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
@@ -87,12 +86,6 @@ func (op *operation) report() report.Operation {
 	for i, c := range comparators {
 		if t := op.tallies[i]; t.Eligible > 0 {
 			t.NotCompared, t.Classes = maps.Clone(t.NotCompared), maps.Clone(t.Classes)
-			if n := op.dropped[i].queue; n > 0 {
-				t.NotCompared[notcompared.DroppedQueue] += n
-			}
-			if n := op.dropped[i].bytes; n > 0 {
-				t.NotCompared[notcompared.DroppedBytes] += n
-			}
 			o.Tallies[c] = t
 		}
 	}
