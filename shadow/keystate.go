@@ -186,7 +186,9 @@ func (r *registry) touch(c *call) *keyState {
 		before := e.Prev()
 		if t := e.Value.(*keyState); t.pins == 0 && t.try() {
 			t.evicted = true
-			r.lateTil = latest(r.lateTil, t.lateTil)
+			if t.lateTil.After(r.lateTil) {
+				r.lateTil = t.lateTil
+			}
 			t.unlock()
 			r.order.Remove(e)
 			delete(r.byName, t.key.Name)
@@ -264,18 +266,4 @@ func (m tryMutex) try() bool {
 	default:
 		return false
 	}
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -1,6 +1,8 @@
 package shadow
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,11 +68,7 @@ func (l link) count(id string) (times int) {
 // value encodes a link, with padding before it: two links differ at their end, where a
 // guard that compares only the beginning does not see it.
 func (l link) value(kind rmw.Kind, size int) rmw.Value {
-	dated := l.dated
-	if dated == "" {
-		dated = "-"
-	}
-	text := "|" + strconv.FormatInt(l.n, 10) + " " + strconv.FormatInt(l.at, 10) + " " + dated + " " + strings.Join(l.ids, " ")
+	text := fmt.Sprintf("|%d %d %s %s", l.n, l.at, cmp.Or(l.dated, "-"), strings.Join(l.ids, " "))
 	text = strings.Repeat(".", max(0, size-len(text))) + text
 	if kind == rmw.KindHash {
 		return rmw.Hash(map[string]string{"chain": text, "pad": "."})

@@ -233,7 +233,7 @@ func (w *worker) advance(t *keyState) {
 			if !w.look(t) {
 				return
 			}
-			t.next = earliest(t.waitUntil, now.Add(max(firstLook, now.Sub(t.moved))))
+			t.next = now.Add(min(t.waitUntil.Sub(now), max(firstLook, now.Sub(t.moved))))
 			if w.fitting(t) < 0 {
 				return // other keys of this worker are due, too
 			}
