@@ -61,29 +61,18 @@ func (c *Comparer) Digest(v rmw.Value) [16]byte {
 	return digest(&root, c.root)
 }
 
-// alike reports whether two nodes are equal. It stops at the first difference.
-func alike(a, b *node, at *state) bool {
-	w := walk{probe: true}
-	w.compare(a, b, at)
-	return w.count == 0
-}
-
 // walk compares two trees.
 type walk struct {
-	probe bool // stop at the first difference
-	none  node // for a field that one side lacks
-
+	none   node // for a field that one side lacks
 	path   []hop
 	count  int
 	listed []Difference
 }
 
-func (w *walk) decided() bool { return w.probe && w.count > 0 }
-
 // differ adds a difference at the current place, or at hops below it.
 func (w *walk) differ(a, b Leaf, hops ...hop) {
 	w.count++
-	if w.probe || len(w.listed) == maxListed {
+	if len(w.listed) == maxListed {
 		return
 	}
 	path := slices.Concat(w.path, hops)
@@ -118,7 +107,7 @@ func (w *walk) down(h hop, a, b *node, at *state) {
 func (w *walk) fields(a, b *node, at *state) {
 	isMap := max(len(a.items), len(b.items)) > maxNames
 	w.none.kind = absent
-	for i, j := 0, 0; (i < len(a.items) || j < len(b.items)) && !w.decided(); {
+	for i, j := 0, 0; i < len(a.items) || j < len(b.items); {
 		left, right := &w.none, &w.none
 		order := 0
 		switch {
@@ -158,11 +147,11 @@ func (w *walk) elements(a, b *node, at *state) {
 	if len(left) != len(right) {
 		w.differ(leafOf(a, at), leafOf(b, at), hop{element: true, index: -1})
 		// An element more or less in the middle must not make all later ones differ.
-		for len(left) > 0 && len(right) > 0 && !w.decided() && alike(&left[len(left)-1], &right[len(right)-1], below) {
+		for len(left) > 0 && len(right) > 0 && digest(&left[len(left)-1], below) == digest(&right[len(right)-1], below) {
 			left, right = left[:len(left)-1], right[:len(right)-1]
 		}
 	}
-	for i := 0; i < min(len(left), len(right)) && !w.decided(); i++ {
+	for i := range min(len(left), len(right)) {
 		w.down(hop{element: true, index: i}, &left[i], &right[i], below)
 	}
 }

@@ -19,7 +19,7 @@ func parse(s string) (node, bool) {
 	if start == "" || start[0] != '{' && start[0] != '[' || !utf8.ValidString(s) || !json.Valid([]byte(s)) {
 		return node{}, false
 	}
-	r := reader{rest: start, open: make([]node, 0, 16)}
+	r := reader{rest: start}
 	root := r.value()
 	return root, !r.ambiguous
 }
@@ -28,15 +28,6 @@ func parse(s string) (node, bool) {
 type reader struct {
 	rest      string
 	ambiguous bool
-	open      []node // the items of the open objects and arrays, the outermost first
-}
-
-// since moves the items of one object or array to a new slice.
-func (r *reader) since(start int) []node {
-	items := make([]node, len(r.open)-start)
-	copy(items, r.open[start:])
-	r.open = r.open[:start]
-	return items
 }
 
 // next skips white space and returns the byte that follows.
@@ -79,7 +70,7 @@ func (r *reader) value() node {
 }
 
 func (r *reader) object() node {
-	start := len(r.open)
+	n := node{kind: object}
 	r.take(1)
 	for r.next() != '}' {
 		if r.rest[0] == ',' {
@@ -91,27 +82,25 @@ func (r *reader) object() node {
 		r.take(1) // the colon
 		field := r.value()
 		field.name = name
-		r.open = append(r.open, field)
+		n.items = append(n.items, field)
 	}
 	r.take(1)
-	n := node{kind: object, items: r.since(start)}
 	n.sort()
 	r.ambiguous = r.ambiguous || n.ambiguous()
 	return n
 }
 
 func (r *reader) array() node {
-	start := len(r.open)
+	n := node{kind: array}
 	r.take(1)
 	for r.next() != ']' {
 		if r.rest[0] == ',' {
 			r.take(1)
 		}
-		item := r.value()
-		r.open = append(r.open, item)
+		n.items = append(n.items, r.value())
 	}
 	r.take(1)
-	return node{kind: array, items: r.since(start)}
+	return n
 }
 
 func (r *reader) string() string {

@@ -46,11 +46,14 @@ func (r *Redactor) Token(l Leaf) string {
 			return "0"
 		}
 		if at.shown() {
-			return shorten(n.text)
+			short, rest := cut(n.text)
+			return short + rest
 		}
 	case text, plainBytes:
 		if n.text == "" || n.text == "0" || at.shown() {
-			return shown(n.text)
+			// Quoted, it neither looks like the report's own words, nor moves the terminal's cursor.
+			short, rest := cut(n.text)
+			return strconv.Quote(short) + rest
 		}
 	}
 	return l.String() + "#" + r.mac(appendCanonical(nil, n, at))
@@ -64,8 +67,10 @@ func (r *Redactor) Path(d Difference) string {
 	}
 	return render(**d.path, func(h hop) string {
 		switch {
+		case h.element && h.index >= 0:
+			return "[" + strconv.Itoa(h.index) + "]"
 		case h.element:
-			return h.indexed()
+			return "[]"
 		case h.hidden():
 			return "{#" + r.mac([]byte("name:"+h.name)) + "}"
 		}
@@ -81,19 +86,6 @@ func (r *Redactor) mac(data []byte) string {
 	h := hmac.New(sha256.New, r.key)
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil)[:4])
-}
-
-// shown quotes a text: it must not look like the report's own words, nor move the
-// terminal's cursor.
-func shown(s string) string {
-	short, rest := cut(s)
-	return strconv.Quote(short) + rest
-}
-
-// shorten is shown without quotes, for numbers.
-func shorten(s string) string {
-	short, rest := cut(s)
-	return short + rest
 }
 
 func cut(s string) (short, rest string) {
@@ -199,13 +191,6 @@ func render(path []hop, show func(hop) string) string {
 		b.WriteString(show(h))
 	}
 	return b.String()
-}
-
-func (h hop) indexed() string {
-	if h.index < 0 {
-		return "[]"
-	}
-	return "[" + strconv.Itoa(h.index) + "]"
 }
 
 // looksLikeData reports whether a field's name is probably data, by the rule in the

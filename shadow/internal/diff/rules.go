@@ -81,21 +81,24 @@ func Compile(r Rules) (*Comparer, error) {
 	for _, list := range []struct {
 		name      string
 		templates []string
-		check     func([]step) string
 		mark      func(*state)
 	}{
-		{"Ignore", r.Ignore, notWhole, func(s *state) { s.ignore = true }},
-		{"Sets", r.Sets, anything, func(s *state) { s.set = true }},
-		{"Show", r.Show, anything, func(s *state) { s.show = true }},
-		{"Keys", r.Keys, aName, func(s *state) { s.key = true }},
+		{"Ignore", r.Ignore, func(s *state) { s.ignore = true }},
+		{"Sets", r.Sets, func(s *state) { s.set = true }},
+		{"Show", r.Show, func(s *state) { s.show = true }},
+		{"Keys", r.Keys, func(s *state) { s.key = true }},
 	} {
 		for i, template := range list.templates {
 			steps, err := parseTemplate(template)
+			switch {
+			case err != nil:
+			case list.name == "Ignore" && len(steps) == 0:
+				err = errors.New("it ignores the whole document; list the places to ignore")
+			case list.name == "Keys" && (len(steps) == 0 || steps[len(steps)-1].kind == stepElement):
+				err = errors.New("it must end in a name")
+			}
 			if err != nil {
 				return nil, fmt.Errorf("%w: Rules.%s[%d] is %q: %w", rmw.ErrInvalid, list.name, i, template, err)
-			}
-			if problem := list.check(steps); problem != "" {
-				return nil, fmt.Errorf("%w: Rules.%s[%d] is %q: %s", rmw.ErrInvalid, list.name, i, template, problem)
 			}
 			rules = append(rules, rule{steps, list.mark})
 		}
@@ -106,22 +109,6 @@ func Compile(r Rules) (*Comparer, error) {
 		return nil, fmt.Errorf("%w: the Rules combine to more than %d cases; use fewer \"*\"", rmw.ErrInvalid, maxStates)
 	}
 	return &Comparer{root: root}, nil
-}
-
-func anything([]step) string { return "" }
-
-func notWhole(steps []step) string {
-	if len(steps) == 0 {
-		return "it ignores the whole document; list the places to ignore"
-	}
-	return ""
-}
-
-func aName(steps []step) string {
-	if len(steps) == 0 || steps[len(steps)-1].kind == stepElement {
-		return "it must end in a name"
-	}
-	return ""
 }
 
 // compile merges rules into one state. The state below a name has all rules with that name

@@ -25,10 +25,6 @@ type named struct {
 // object that lost a field, the difference is that field.
 func (w *walk) sets(a, b []node, below *state) {
 	left, right := singles(a, b, below)
-	if w.probe {
-		w.count += len(left) + len(right)
-		return
-	}
 	here := hop{element: true, index: -1}
 	for _, p := range pairs(left, right, below) {
 		w.down(here, left[p.a].node, right[p.b].node, below)
