@@ -231,12 +231,8 @@ func (p *Peak) merge(other Peak) {
 }
 
 func comparePeaks(a, b Peak) int {
-	return cmp.Or(cmp.Compare(a.share(), b.share()), compareMinutes(b.Busiest, a.Busiest), compareMinutes(b.Clear, a.Clear))
-}
-
-func compareMinutes(a, b Minute) int {
-	return cmp.Or(cmp.Compare(a.calls(), b.calls()), cmp.Compare(a.Dropped, b.Dropped), a.At.Compare(b.At),
-		cmp.Compare(a.Compared, b.Compared), cmp.Compare(a.Diverged, b.Diverged))
+	return cmp.Or(cmp.Compare(a.share(), b.share()), cmp.Compare(b.Busiest.calls(), a.Busiest.calls()),
+		cmp.Compare(b.Busiest.Dropped, a.Busiest.Dropped), compareText(a, b))
 }
 
 // peak is the gate for a busy minute without a drop.
