@@ -2,8 +2,6 @@ package report
 
 import (
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -96,69 +94,4 @@ func TestQuantileRanks(t *testing.T) {
 	below, above := quantileRanks(401_000_000, 0.5, 0.95)
 	assert.InDelta(t, 200_000_000-low, 200_500_000-below, 60)
 	assert.InDelta(t, high-200_000_000, above-200_500_000, 60)
-}
-
-// The bounds of a sample must cover the quantile with their confidence. The negative controls, with
-// one rank less, must not.
-func TestQuantileRanksCoverTheQuantile(t *testing.T) {
-	const runs = 4000
-	random := rand.New(rand.NewPCG(1, 2))
-	for _, c := range []struct {
-		n int64
-		q float64
-	}{{400, 0.99}, {1000, 0.99}, {60, 0.5}} {
-		low, high := quantileRanks(c.n, c.q, 0.95)
-		upper := upperRank(c.n, c.q, 0.95)
-		var between, above, control int
-		values := make([]float64, c.n)
-		for range runs {
-			for i := range values {
-				values[i] = random.Float64() // any distribution is as good: its quantile is q
-			}
-			slices.Sort(values)
-			if values[low-1] <= c.q && c.q <= values[high-1] {
-				between++
-			}
-			if c.q <= values[upper-1] {
-				above++
-			}
-			if c.q <= values[upper-2] {
-				control++
-			}
-		}
-		const noise = 0.01 // three standard deviations of such a share
-		assert.Greater(t, float64(between)/runs, 0.95-noise, "%+v", c)
-		assert.Greater(t, float64(above)/runs, 0.95-noise, "%+v", c)
-		assert.Less(t, float64(control)/runs, 0.95+noise, "%+v", c)
-	}
-}
-
-func TestRateBoundsCoverTheRate(t *testing.T) {
-	const runs, n = 4000, 2000
-	random := rand.New(rand.NewPCG(3, 4))
-	for _, rate := range []float64{2.9e-3, 1e-3, 0.02} {
-		var upper, lower int
-		bounds := map[int64][2]float64{}
-		for range runs {
-			var events int64
-			for range n {
-				if random.Float64() < rate {
-					events++
-				}
-			}
-			b, ok := bounds[events]
-			if !ok {
-				b = [2]float64{rateLower(events, n, 0.95), rateUpper(events, n, 0.95)}
-				bounds[events] = b
-			}
-			if rate <= b[1] {
-				upper++
-			}
-			if rate >= b[0] {
-				lower++
-			}
-		}
-		assert.Greater(t, float64(upper)/runs, 0.94, "rate %v", rate)
-		assert.Greater(t, float64(lower)/runs, 0.94, "rate %v", rate)
-	}
 }
