@@ -124,8 +124,8 @@ type encoder struct {
 }
 
 // encode returns the form of that seed.
-func encode(v any, seed uint64) string {
-	e := encoder{Rand: rand.New(rand.NewPCG(seed, 0))}
+func encode(v any, seed uint64, ordered bool) string {
+	e := encoder{Rand: rand.New(rand.NewPCG(seed, 0)), ordered: ordered}
 	e.value(v, false)
 	return e.b.String()
 }

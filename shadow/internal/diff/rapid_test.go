@@ -1,7 +1,6 @@
 package diff_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -31,10 +30,19 @@ func everywhere(field string) []string {
 	return all
 }
 
-// inForms returns the document as a string, in two forms, or as a field of a hash.
+// mutated draws a document, and the same with one change.
+func mutated(t *rapid.T) (before, after any, m mutation) {
+	before = documents(depth).Draw(t, "document")
+	after = clone(before)
+	m = rapid.SampledFrom(mutations(after, "", "")).Draw(t, "mutation")
+	m.make()
+	return before, after, m
+}
+
+// inForms returns both documents as strings, each in one of its forms.
 func inForms(t *rapid.T, a, b any) (rmw.Value, rmw.Value) {
-	x := encode(a, rapid.Uint64().Draw(t, "form of a"))
-	y := encode(b, rapid.Uint64().Draw(t, "form of b"))
+	x := encode(a, rapid.Uint64().Draw(t, "form of a"), false)
+	y := encode(b, rapid.Uint64().Draw(t, "form of b"), false)
 	return rmw.String(x), rmw.String(y)
 }
 
@@ -57,15 +65,10 @@ func TestReencodedIsTheSame(t *testing.T) {
 func TestMutationIsFoundInPlace(t *testing.T) {
 	c := compile(t, diff.Rules{})
 	rapid.Check(t, func(t *rapid.T) {
-		before := documents(depth).Draw(t, "document")
+		before, after, m := mutated(t)
 		seed := rapid.Uint64().Draw(t, "form")
-		after := clone(before)
-		all := mutations(after, "", "")
-		m := all[rapid.IntRange(0, len(all)-1).Draw(t, "mutation")]
-		m.make()
-
 		// Without a rule for sets, the order of their elements has to be the same.
-		r := agree(t, c, rmw.String(encodeInOrder(before, seed)), rmw.String(encodeInOrder(after, seed+1)))
+		r := agree(t, c, rmw.String(encode(before, seed, true)), rmw.String(encode(after, seed+1, true)))
 		require.Len(t, r.Differences, 1)
 		require.Zero(t, r.More)
 		require.Equal(t, m.template, r.Differences[0].Template)
@@ -76,12 +79,7 @@ func TestMutationIsFoundInPlace(t *testing.T) {
 func TestMutationInSetsIsFound(t *testing.T) {
 	c := compile(t, diff.Rules{Sets: everywhere("set")})
 	rapid.Check(t, func(t *rapid.T) {
-		before := documents(depth).Draw(t, "document")
-		after := clone(before)
-		all := mutations(after, "", "")
-		m := all[rapid.IntRange(0, len(all)-1).Draw(t, "mutation")]
-		m.make()
-
+		before, after, m := mutated(t)
 		a, b := inForms(t, before, after)
 		r := agree(t, c, a, b)
 		require.NotEmpty(t, r.Differences)
@@ -99,11 +97,7 @@ func TestMutationInSetsIsFound(t *testing.T) {
 func TestIgnored(t *testing.T) {
 	c := compile(t, diff.Rules{Sets: everywhere("set"), Ignore: everywhere("b")})
 	rapid.Check(t, func(t *rapid.T) {
-		before := documents(depth).Draw(t, "document")
-		after := clone(before)
-		all := mutations(after, "", "")
-		m := all[rapid.IntRange(0, len(all)-1).Draw(t, "mutation")]
-		m.make()
+		before, after, m := mutated(t)
 		a, b := inForms(t, before, after)
 		ignored := slices.Contains(strings.Split(strings.ReplaceAll(m.template, "[]", ""), "."), "b")
 		r := agree(t, c, a, b)
@@ -133,8 +127,7 @@ func TestSwapped(t *testing.T) {
 		if rapid.Bool().Draw(t, "mutate") {
 			after = clone(before)
 			for range rapid.IntRange(0, 5).Draw(t, "mutations") {
-				all := mutations(after, "", "")
-				all[rapid.IntRange(0, len(all)-1).Draw(t, "mutation")].make()
+				rapid.SampledFrom(mutations(after, "", "")).Draw(t, "mutation").make()
 			}
 		}
 		a, b := inForms(t, before, after)
@@ -206,11 +199,4 @@ func leaves(v any, name string, f func(name, content string)) {
 			leaves(value, name, f)
 		}
 	}
-}
-
-// encodeInOrder is encode without a change to the order of sets.
-func encodeInOrder(v any, seed uint64) string {
-	e := encoder{Rand: rand.New(rand.NewPCG(seed, 0)), ordered: true}
-	e.value(v, false)
-	return e.b.String()
 }
