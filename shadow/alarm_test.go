@@ -84,20 +84,6 @@ func TestExpiryIsKept(t *testing.T) {
 	})
 }
 
-// A key that expires before it is read is no finding.
-func TestShortExpiry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), newDistant(1, 50*time.Millisecond, 0), shadow.Config{Sole: true, Reads: 100})
-		for range 50 {
-			set(t, s, rmw.Key{Name: "k", TTL: 20 * time.Millisecond}, rmw.String("a"))
-			set(t, s, rmw.Key{Name: "k"}, rmw.String("b"))
-			time.Sleep(15 * time.Millisecond)
-		}
-		assert.EqualValues(t, 1, verified(t, s, 3).Equal)
-		quiet(t, s)
-	})
-}
-
 // delayed is a path that answers an update late.
 func delayed(by time.Duration) *mutant {
 	return after(func(*mutant, rmw.Key, rmw.Result) { time.Sleep(by) })
@@ -200,56 +186,4 @@ func TestExpiryIsExtendedUnseen(t *testing.T) {
 			})
 		}
 	}
-}
-
-// Negative control: a hidden path that loses the expiry that it was just given is a finding.
-func TestExpiryIsLostAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		immortal := deciding(func(_ rmw.Key, _, next rmw.Value, err error) (rmw.Value, error) {
-			return next.WithTTL(rmw.NoTTL), err
-		})
-		s := open(t, rmwtest.NewMemory(), immortal, shadow.Config{Sole: true, Skip: []report.Comparator{report.Seeded}})
-		require.NoError(t, s.SetPercent(50, "a start"))
-		require.NoError(t, s.SetPercent(100, "all"))
-		set(t, s, rmw.Key{Name: "session", TTL: 30 * time.Minute}, rmw.String("v"))
-		require.NoError(t, s.Drain(t.Context()))
-		for range 8 {
-			_, err := s.Verify(t.Context())
-			require.NoError(t, err)
-			time.Sleep(time.Second)
-		}
-		assert.Contains(t, named(s.Report()), "verifier ttl ")
-	})
-}
-
-// Updates that change only the expiry may arrive in any order.
-func TestExpiriesInAnotherOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-		s := open(t, legacy, candidate, shadow.Config{Sole: true})
-		key := rmw.Key{Name: "k"}
-		set(t, s, key, rmw.String("v"))
-		require.NoError(t, s.Drain(t.Context()))
-		set(t, candidate, key, rmw.String("v").WithTTL(time.Hour)) // it came first there
-		set(t, legacy, key, rmw.String("v").WithTTL(2*time.Hour))
-		assert.EqualValues(t, 1, verified(t, s, 3).Equal)
-		quiet(t, s)
-	})
-}
-
-// A round does not wait for a key with a call in flight.
-func TestVerifyWaitsForNoKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hidden := newDistant(1, 0, 0)
-		hidden.become(hanging)
-		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Timeout: time.Hour})
-		set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
-		synctest.Wait()
-		began := time.Now()
-		v, err := s.Verify(t.Context())
-		require.NoError(t, err)
-		assert.EqualValues(t, 1, v.Unknown)
-		assert.Zero(t, time.Since(began))
-		s.Kill("the test is over")
-	})
 }

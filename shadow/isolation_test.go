@@ -2,7 +2,6 @@ package shadow_test
 
 import (
 	"context"
-	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,21 +49,8 @@ func TestHungPathDelaysNoCaller(t *testing.T) {
 		assert.EqualValues(t, 950, passed(r, report.Seeded)[notcompared.DroppedQueue])
 		assert.EqualValues(t, 50, r.Health.Queue)
 		assert.EqualValues(t, 50, r.Health.QueueMost)
-
-		// Once the path answers again, the breaker closes by itself.
 		hidden.become(up)
-		require.NoError(t, s.Drain(t.Context()))
-		time.Sleep(time.Minute)
-		for i := range 10 {
-			increment(t, s, i)
-			time.Sleep(time.Second)
-		}
-		require.NoError(t, s.Drain(t.Context()))
-		after := s.Report()
-		addsUp(t, after)
-		assert.Equal(t, "closed", after.Health.Breaker)
-		assert.GreaterOrEqual(t, compared(after, report.Lockstep)-compared(r, report.Lockstep), int64(10))
-		assert.Empty(t, named(after), "an outage is no finding")
+		assert.Empty(t, named(drained(t, s)), "an outage is no finding")
 	})
 }
 
@@ -331,33 +317,6 @@ func TestPathIgnoresItsCtx(t *testing.T) {
 		close(end)
 		synctest.Wait()
 		addsUp(t, s.Report())
-	})
-}
-
-// A store that fails over to a replica loses its last acknowledged writes.
-func TestFailoverLosesWrites(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		candidate := rmwtest.NewMemory()
-		s := open(t, rmwtest.NewMemory(), candidate, shadow.Config{Sole: true})
-		keys := []string{"n:1", "~free:{n:1}"}
-		replica := map[string]rmw.Value{}
-		for i := range 20 {
-			increment(t, s, 1)
-			time.Sleep(time.Millisecond)
-			if i == 10 {
-				for _, key := range keys {
-					v, _, err := candidate.Get(t.Context(), key)
-					require.NoError(t, err)
-					replica[key] = v
-				}
-			}
-		}
-		for key, v := range maps.All(replica) {
-			require.NoError(t, candidate.Set(t.Context(), key, v, rmw.NoTTL))
-		}
-		verified(t, s, 3)
-		found := named(s.Report())
-		assert.Contains(t, found, "verifier foreign_write ", found)
 	})
 }
 

@@ -220,10 +220,8 @@ func TestFleetIsOftenRestarted(t *testing.T) {
 func TestReportsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := func(cfg shadow.Config) string {
-			s := open(t, rmwtest.NewMemory(), storing(func(v rmw.Value) rmw.Value {
-				return document(v, func(doc map[string]any) {
-					doc["phone"], doc["plan"], doc["unread"] = "0000", "gone", map[string]any{"anna": 7}
-				})
+			s := open(t, rmwtest.NewMemory(), editing(func(doc map[string]any) {
+				doc["phone"], doc["plan"], doc["unread"] = "0000", "gone", map[string]any{"anna": 7}
 			}), cfg)
 			key := rmw.Key{Name: "visitor:secretname", Label: "visitor"}
 			set(t, s, key, rmw.String(`{"phone":"+4179secretphone","plan":"goldplan","zeroed":0,"unread":{"anna":1}}`))

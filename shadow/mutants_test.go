@@ -94,6 +94,11 @@ func storing(change func(v rmw.Value) rmw.Value) *mutant {
 	})
 }
 
+// editing is a path that changes the JSON objects that it stores.
+func editing(change func(doc map[string]any)) *mutant {
+	return storing(func(v rmw.Value) rmw.Value { return document(v, change) })
+}
+
 // keyed is a path that changes the keys.
 func keyed(change func(key rmw.Key) rmw.Key) *mutant {
 	return updating(func(ctx context.Context, m *mutant, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
@@ -118,34 +123,28 @@ func document(v rmw.Value, change func(doc map[string]any)) rmw.Value {
 }
 
 func dropsZeroFields() *mutant {
-	return storing(func(v rmw.Value) rmw.Value {
-		return document(v, func(doc map[string]any) {
-			maps.DeleteFunc(doc, func(_ string, v any) bool { return v == json.Number("0") })
-		})
+	return editing(func(doc map[string]any) {
+		maps.DeleteFunc(doc, func(_ string, v any) bool { return v == json.Number("0") })
 	})
 }
 
 func roundsNumbers() *mutant {
-	return storing(func(v rmw.Value) rmw.Value {
-		return document(v, func(doc map[string]any) {
-			for name, v := range doc {
-				if n, ok := v.(json.Number); ok {
-					doc[name], _ = n.Float64()
-				}
+	return editing(func(doc map[string]any) {
+		for name, v := range doc {
+			if n, ok := v.(json.Number); ok {
+				doc[name], _ = n.Float64()
 			}
-		})
+		}
 	})
 }
 
 func sortsLists() *mutant {
-	return storing(func(v rmw.Value) rmw.Value {
-		return document(v, func(doc map[string]any) {
-			for _, v := range doc {
-				if list, ok := v.([]any); ok {
-					slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-				}
+	return editing(func(doc map[string]any) {
+		for _, v := range doc {
+			if list, ok := v.([]any); ok {
+				slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 			}
-		})
+		}
 	})
 }
 

@@ -56,16 +56,21 @@ func TestRoundsToAFinding(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil  func(t *testing.T, m *rmwtest.Memory) // before each round
 		sole   bool
+		ramped bool // the share of the keys has changed: calls may have gone by unseen before
 		rounds int
 	}{
-		"a value":              {spoilt, true, 2},
-		"a value in a fleet":   {spoilt, false, 2},
-		"an expiry":            {immortal, true, 4},
-		"an expiry in a fleet": {immortal, false, 8},
+		"a value":                 {spoilt, true, false, 2},
+		"a value in a fleet":      {spoilt, false, false, 2},
+		"an expiry":               {immortal, true, false, 4},
+		"an expiry in a fleet":    {immortal, false, false, 8},
+		"an expiry, after a ramp": {immortal, true, true, 6},
 	} {
 		run(t, name, func(t *testing.T) {
 			hidden := rmwtest.NewMemory()
 			s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Sole: test.sole})
+			if test.ramped {
+				require.NoError(t, s.SetPercent(100, "all"))
+			}
 			set(t, s, rmw.Key{Name: "k", TTL: time.Hour}, rmw.String(`{"rating":0}`))
 			require.NoError(t, s.Drain(t.Context()))
 			for round := range test.rounds {
