@@ -40,8 +40,7 @@ func (r *rig) closedAt(present cutover.Stage, cfg cutover.SweepConfig) map[strin
 var leftovers = map[string]func(t *testing.T, r *rig){
 	"the key was sent back": func(t *testing.T, r *rig) {
 		for _, stage := range []cutover.Stage{forward, reverse} {
-			_, err := r.open(stage).Sweep(t.Context(), r.sweep(16))
-			require.NoError(t, err)
+			r.swept(stage, r.sweep(16))
 		}
 	},
 	"a process stopped after its reservation": func(_ *testing.T, r *rig) { r.stopAt(forward, "seal") },
@@ -78,8 +77,7 @@ func TestMarkersOfExpiredKeysAreRemoved(t *testing.T) {
 		assert.Equal(t, cutover.Keys{Count: 1, Names: []string{room.Name}}, report.Leftover)
 		assert.Zero(t, report.Wrong())
 		for _, stage := range []cutover.Stage{follow, reverse, {Phase: cutover.Copying, Percent: 100, Freeze: true}} {
-			pass, err := r.open(stage).Sweep(t.Context(), r.both(16))
-			require.NoError(t, err)
+			pass := r.swept(stage, r.both(16))
 			assert.Zero(t, pass.Freed, stage)
 		}
 		assert.Empty(t, r.closedAt(drained, r.both(16)))
@@ -101,8 +99,7 @@ func TestMarkersOfExpiredKeysStayWithoutTheNewMasters(t *testing.T) {
 func TestMarkersAreRemovedAtComplete(t *testing.T) {
 	complete := cutover.Stage{Phase: cutover.Complete, Epoch: 8}
 	withLeftover(t, func(t *testing.T, r *rig) {
-		_, err := r.open(complete).Sweep(t.Context(), r.sweep(16))
-		require.NoError(t, err)
+		r.swept(complete, r.sweep(16))
 		report, err := r.open(complete).Verify(t.Context(), r.both(16))
 		require.NoError(t, err)
 		assert.Equal(t, 1, report.Leftover.Count)
@@ -124,9 +121,7 @@ func TestSealAtComplete(t *testing.T) {
 		require.NoError(t, p.clients[1].Eval(t.Context(), markerScript, []string{room.Name}, "seal", "2.1", marker, 1000).Err())
 		require.ErrorIs(t, update(add("z"))(p), rmw.ErrUnavailable)
 		assert.Empty(t, r.closedAt(complete, r.both(16)))
-		v, err := p.Read(t.Context(), room)
-		require.NoError(t, err)
-		assert.Equal(t, "x,y,", v.Text())
+		requireText(t, p, "x,y,")
 		r.requireServes(room)
 	})
 }
@@ -140,14 +135,12 @@ func TestCompleteWaitsForEveryName(t *testing.T) {
 		none.Keys = func(string) (rmw.Key, bool) { return rmw.Key{}, false }
 		some.Keys = func(name string) (rmw.Key, bool) { return rmw.Key{Label: "k"}, name[0] == 'k' }
 		assert.Equal(t, map[string]string{"names left out": "21", "verify: names left out": "21"}, r.closedAt(drained, none))
-		_, err := r.open(drained).Sweep(t.Context(), some)
-		require.NoError(t, err)
+		r.swept(drained, some)
 		assert.Equal(t, map[string]string{"names left out": "1", "verify: names left out": "1"}, r.closedAt(drained, some))
 		some.Foreign = func(name string) bool { return name == "billing" }
 		assert.Empty(t, r.closedAt(drained, some))
 		assert.Equal(t, [2]string{"string", "none"}, r.where("billing"))
-		_, err = r.open(drained).Sweep(t.Context(), whole)
-		require.NoError(t, err)
+		r.swept(drained, whole)
 		assert.Empty(t, r.closedAt(drained, whole))
 	})
 }

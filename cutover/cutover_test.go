@@ -67,8 +67,7 @@ func TestProcessStopsAfterEachCommand(t *testing.T) {
 					bubble(t, func(t *testing.T, r *rig) {
 						r.fill(4)
 						require.NoError(t, update(add("first"))(r.open(follow)))
-						_, err := r.open(way.before).Sweep(t.Context(), r.sweep(5))
-						require.NoError(t, err)
+						r.swept(way.before, r.sweep(5))
 						sent := 0
 						heal := r.dropFrom(func(args []string) bool {
 							if strings.HasPrefix(args[0], "eval") {
@@ -79,7 +78,7 @@ func TestProcessStopsAfterEachCommand(t *testing.T) {
 						p := r.open(way.now)
 						ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 						defer cancel()
-						err = act(ctx, r, p)
+						err := act(ctx, r, p)
 						_ = p.Close()
 						heal()
 						finished = sent <= n
@@ -98,8 +97,7 @@ func TestProcessStopsAfterEachCommand(t *testing.T) {
 						if n%2 == 0 { // otherwise the sweep finds the other keys half done
 							r.requireFilled(4)
 						}
-						pass, err := r.open(way.now).Sweep(t.Context(), r.sweep(3))
-						require.NoError(t, err)
+						pass := r.swept(way.now, r.sweep(3))
 						assert.Equal(t, 5, pass.Moved+pass.There+pass.Completed, "%+v", pass)
 						r.requireFilled(4)
 						v, err = r.open(follow).Read(t.Context(), room)
@@ -175,17 +173,6 @@ func TestExpiryMovesAfterAWait(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A value expires during the wait, and arrives as nothing.
-func TestExpiryDuringTheWait(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		require.NoError(t, update(set(rmw.String("v").WithTTL(500*time.Millisecond)))(r.open(follow)))
-		p := r.openWith(cutover.Config{Stage: forward, Replicas: 1}, network{replicas: 1, waits: func(int) { sleep(time.Second) }})
-		_, err := p.Sweep(t.Context(), r.sweep(16))
-		require.NoError(t, err)
-		assert.Equal(t, [2]string{"list", "none"}, r.where(room.Name))
-	})
 }
 
 func TestKeysThatStay(t *testing.T) {
@@ -283,10 +270,8 @@ func TestCompleteUsesTheNewStoreOnly(t *testing.T) {
 		r.proxies[0].Inject(proxytest.Fault{Match: func(args []string) bool { return true }, Times: -1, Action: proxytest.DropRequest})
 		p := r.open(cutover.Stage{Phase: cutover.Complete})
 		require.NoError(t, update(add("y"))(p))
-		v, err := p.Read(t.Context(), room)
-		require.NoError(t, err)
-		assert.Equal(t, "x,y,", v.Text())
-		_, err = p.Update(t.Context(), rmw.Key{Name: "fresh"}, add("z"))
+		requireText(t, p, "x,y,")
+		_, err := p.Update(t.Context(), rmw.Key{Name: "fresh"}, add("z"))
 		require.NoError(t, err)
 
 		eval := func(key string, args ...any) {

@@ -213,9 +213,7 @@ func TestUpdateWithinASection(t *testing.T) {
 					return err
 				})
 				require.NoError(t, err)
-				v, err := p.Read(t.Context(), room)
-				require.NoError(t, err)
-				assert.Equal(t, "x,", v.Text())
+				requireText(t, p, "x,")
 			})
 		})
 	}

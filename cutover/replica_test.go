@@ -35,8 +35,7 @@ func TestReplicasAnswerReads(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want, v.Text(), "%v, read at %v", stage, reader)
 			}
-			_, err := r.open(stage).Sweep(t.Context(), cfg)
-			require.NoError(t, err)
+			r.swept(stage, cfg)
 			report, err := r.open(stage).Verify(t.Context(), cfg)
 			require.NoError(t, err)
 			require.Zero(t, report.Wrong(), "%+v", report)

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -34,8 +33,6 @@ func TestKeyIsCreatedWhileAnotherProcessFindsItAbsent(t *testing.T) {
 		heal()
 		require.Equal(t, "list", r.where(room.Name)[0], "the seal")
 		sleep(time.Minute) // the late command, and the lease of the third process
-		v, err := r.open(follow).Read(t.Context(), room)
-		require.NoError(t, err)
-		assert.Equal(t, "x,", v.Text())
+		requireText(t, r.open(follow), "x,")
 	})
 }

@@ -36,6 +36,22 @@ func (r *rig) both(batch int) cutover.SweepConfig {
 	return cfg
 }
 
+// swept returns the result of a sweep by a new process.
+func (r *rig) swept(stage cutover.Source, cfg cutover.SweepConfig) cutover.Pass {
+	r.t.Helper()
+	pass, err := r.open(stage).Sweep(r.t.Context(), cfg)
+	require.NoError(r.t, err)
+	return pass
+}
+
+// requireText requires the value of the key room.
+func requireText(t *testing.T, p process, want string) {
+	t.Helper()
+	v, err := p.Read(t.Context(), room)
+	require.NoError(t, err)
+	require.Equal(t, want, v.Text())
+}
+
 // fill stores n strings, some of them with an expiry, and every fifth key as a hash.
 func (r *rig) fill(n int) {
 	rdb := r.admin(0)
@@ -137,8 +153,7 @@ func TestSweepCommands(t *testing.T) {
 		const n = 40
 		r.fill(n)
 		for _, stage := range []cutover.Stage{forward, reverse} { // loads the scripts
-			_, err := r.open(stage).Sweep(t.Context(), r.sweep(16))
-			require.NoError(t, err)
+			r.swept(stage, r.sweep(16))
 		}
 		for _, tc := range []struct {
 			stage cutover.Stage
@@ -152,8 +167,7 @@ func TestSweepCommands(t *testing.T) {
 			for _, p := range r.proxies {
 				p.ResetCalls()
 			}
-			_, err := r.open(tc.stage).Sweep(t.Context(), r.sweep(16))
-			require.NoError(t, err)
+			r.swept(tc.stage, r.sweep(16))
 			assert.Equal(t, tc.want, r.steps(), tc.stage)
 		}
 	})
@@ -186,8 +200,7 @@ func TestSweepCompletesInEveryPhase(t *testing.T) {
 					bubble(t, func(t *testing.T, r *rig) {
 						r.fill(4)
 						if way.Phase == cutover.Reverse {
-							_, err := r.open(forward).Sweep(t.Context(), r.sweep(4))
-							require.NoError(t, err)
+							r.swept(forward, r.sweep(4))
 						}
 						r.stopAt(way, map[string]string{"seal": "fill", "fill": "mark"}[last])
 						p := r.open(stage)

@@ -143,8 +143,7 @@ func TestVerifyFindsPlants(t *testing.T) {
 			require.NoError(t, new.Del(t.Context(), room.Name).Err())
 			require.NoError(t, old.HSet(t.Context(), "h", "f", "v").Err())
 			require.NoError(t, old.Expire(t.Context(), "h", time.Second).Err())
-			_, err := r.open(forward).Sweep(t.Context(), r.sweep(16))
-			require.NoError(t, err)
+			r.swept(forward, r.sweep(16))
 			sleep(2 * time.Second)
 		}, func(r *cutover.Report) { r.Names, r.Chosen, r.Equal = 22, 22, 22 }},
 		"a store that does not answer for one key": {forward, "", func(_ *testing.T, r *rig, _, _ *redis.Client) {
@@ -156,11 +155,9 @@ func TestVerifyFindsPlants(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.fill(20)
 				if p.stage.Phase == cutover.Reverse {
-					_, err := r.open(forward).Sweep(t.Context(), r.sweep(16))
-					require.NoError(t, err)
+					r.swept(forward, r.sweep(16))
 				}
-				_, err := r.open(p.stage).Sweep(t.Context(), r.sweep(16))
-				require.NoError(t, err)
+				r.swept(p.stage, r.sweep(16))
 				sleep(time.Minute)
 				old, new := r.admin(0), r.admin(1)
 				for command := range strings.SplitSeq(p.commands, "; ") {
@@ -201,8 +198,7 @@ func TestVerifyTransit(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.fill(8)
 				if tc.way.Phase == cutover.Reverse {
-					_, err := r.open(forward).Sweep(t.Context(), r.sweep(16))
-					require.NoError(t, err)
+					r.swept(forward, r.sweep(16))
 				}
 				r.stopAt(tc.way, tc.stop)
 				sleep(time.Minute)
@@ -254,8 +250,7 @@ func TestVerifyBesideMoves(t *testing.T) {
 func TestVerifyWritesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.fill(20)
-		_, err := r.open(cutover.Stage{Phase: cutover.Copying, Percent: 50}).Sweep(t.Context(), r.sweep(16))
-		require.NoError(t, err)
+		r.swept(cutover.Stage{Phase: cutover.Copying, Percent: 50}, r.sweep(16))
 		for _, p := range r.proxies {
 			p.ResetCalls()
 		}
