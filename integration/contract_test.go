@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -23,48 +22,40 @@ func openMasters(rdb *redis.Client) rmw.Store {
 
 func openLock(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, lockupdate.Config{}) }
 
-// Both paths over one redis-server.
-func TestContractOnRedis(t *testing.T) {
+// The contract over real servers and a real proxy, behind a transparent relay for the faults.
+func TestContract(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*redis.Client) rmw.Store{
-		"cas": openCAS, "lockupdate": openLock, "lockupdate, RESP3": openMasters,
+	for name, tc := range map[string]struct {
+		open func(*redis.Client) rmw.Store
+		// connections of nutcracker to a server; 0: no proxy. With several, commands of one client may overtake each other.
+		connections int
+		protocol    int
+	}{
+		"cas":                       {openCAS, 0, 2},
+		"lockupdate":                {openLock, 0, 2},
+		"lockupdate, RESP3":         {openMasters, 0, 3}, // HGETALL has another reply type
+		"nutcracker, 1 connection":  {openLock, 1, 2},
+		"nutcracker, 4 connections": {openLock, 4, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := servers.Redis(t)
+			profile, addr := proxycompat.Redis(), servers.Redis(t).Addr
+			if tc.connections > 0 {
+				profile = proxycompat.Twemproxy05()
+				addr = servers.Nutcracker(t, []string{addr, servers.Redis(t).Addr}, tc.connections).Addr
+			}
 			contract.Bench{
-				Proxy: proxytest.Config{Profile: proxycompat.Redis(), Backends: []string{server.Addr}},
+				Proxy: proxytest.Config{Profile: proxycompat.Redis(), Backends: []string{addr}},
 				Options: func(relay *proxytest.Proxy) *redis.Options {
 					opts := relay.Options()
-					if strings.HasSuffix(name, "RESP3") { // because HGETALL has another reply type
-						opts.Protocol = 3
+					if tc.connections > 0 {
+						opts = proxycompat.Options(profile, relay.Addr())
 					}
+					opts.Protocol = tc.protocol
 					return opts
 				},
-				Direct: proxycompat.Options(proxycompat.Redis(), server.Addr),
-				Open:   open,
-			}.Run(t)
-		})
-	}
-}
-
-// The new path through nutcracker. With several connections to a server,
-// commands of one client may overtake each other.
-func TestContractBehindNutcracker(t *testing.T) {
-	t.Parallel()
-	for name, connections := range map[string]int{"1 connection": 1, "4 connections": 4} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			backends := []string{servers.Redis(t).Addr, servers.Redis(t).Addr}
-			nutcracker := servers.Nutcracker(t, backends, connections)
-			contract.Bench{
-				// A transparent relay in front of the real proxy, for the faults.
-				Proxy: proxytest.Config{Profile: proxycompat.Redis(), Backends: []string{nutcracker.Addr}},
-				Options: func(relay *proxytest.Proxy) *redis.Options {
-					return proxycompat.Options(proxycompat.Twemproxy05(), relay.Addr())
-				},
-				Direct: proxycompat.Options(proxycompat.Twemproxy05(), nutcracker.Addr),
-				Open:   openLock,
+				Direct: proxycompat.Options(profile, addr),
+				Open:   tc.open,
 			}.Run(t)
 		})
 	}

@@ -53,3 +53,18 @@ func TestErrorsHideArguments(t *testing.T) {
 	assert.NotContains(t, err.Error(), "SECRET")
 	require.NoError(t, store.Close())
 }
+
+// A real server with Lua is recognized; one with an ACL that forbids scripts, and without compare-and-set,
+// is unusable.
+func TestProbe(t *testing.T) {
+	server := servers.Redis(t)
+	admin := client(t, server.Addr)
+	got, err := lockupdate.Probe(t.Context(), admin)
+	require.NoError(t, err)
+	assert.Equal(t, lockupdate.CommitGuarded, got)
+	assert.Zero(t, admin.DBSize(t.Context()).Val(), "it leaves nothing behind")
+
+	plain := withRights(t, admin, server.Addr, []string{"plain", "reset", "on", ">...", "~*", "+@all", "-@scripting"})
+	_, err = lockupdate.Probe(t.Context(), plain)
+	require.ErrorIs(t, err, rmw.ErrUnsupported)
+}
