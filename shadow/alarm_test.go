@@ -187,3 +187,20 @@ func TestExpiryIsExtendedUnseen(t *testing.T) {
 		}
 	}
 }
+
+// A round does not wait for a key with a call in flight.
+func TestVerifyWaitsForNoKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := newDistant(1, 0, 0)
+		hidden.become(hanging)
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Timeout: time.Hour})
+		set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
+		synctest.Wait()
+		began := time.Now()
+		v, err := s.Verify(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, v.Unknown)
+		assert.Zero(t, time.Since(began))
+		s.Kill("the test is over")
+	})
+}
