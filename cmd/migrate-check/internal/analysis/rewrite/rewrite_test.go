@@ -2,6 +2,7 @@ package rewrite_test
 
 import (
 	"cmp"
+	"fmt"
 	"go/format"
 	"go/parser"
 	"go/token"
@@ -97,13 +98,14 @@ func TestScaffoldContent(t *testing.T) {
 				mu.Lock()
 				all = append(all, scaffold)
 				mu.Unlock()
-				_, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+scaffold+"}\n", 0)
-				require.NoError(t, err, scaffold)
+				if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+scaffold+"}\n", 0); err != nil {
+					return nil, fmt.Errorf("%w: %s", err, scaffold)
+				}
 			}
 		}
 		return nil, nil
 	}
-	for _, r := range analysistest.Run(discard{}, testdata(), a, "refused", "stores") {
+	for _, r := range analysistest.Run(discard{}, expanded(t), a, "refused") {
 		require.NoError(t, r.Action.Err)
 	}
 	text := strings.Join(all, "\n")
