@@ -10,7 +10,6 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/analyzers"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/profile"
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/trial"
 )
 
 // fixtures lists the fixtures of each analyzer, which have their expectations in comments.
@@ -35,7 +34,7 @@ func Test(t *testing.T) {
 		require.NotEmpty(t, fixtures()[a.Name])
 		all[a] = fixtures()[a.Name]
 	}
-	found := trial.Run(t, all)
+	found := trial(t, all)
 	keys, clients, scripts := found["rediskeys"], found["redisclient"], found["redisscripts"]
 	assert.Equal(t, 4, keys["MC402/error"], "of keys that are proven to be apart")
 	assert.Equal(t, 1, keys["MC404/warning"], "of commands that nobody knows")
@@ -50,7 +49,7 @@ func Test(t *testing.T) {
 func TestSplit(t *testing.T) {
 	keys := analyzers.Named(analyzers.Keys)
 	set(t, keys, analyzers.SplitFlag, "true", "false")
-	trial.Run(t, map[*analysis.Analyzer][]string{keys: {"keysplit"}})
+	trial(t, map[*analysis.Analyzer][]string{keys: {"keysplit"}})
 }
 
 // The profile decides about findings. Without a proxy there are none.
@@ -66,7 +65,7 @@ func TestProfiles(t *testing.T) {
 			for name := range strings.FieldsSeq(test.analyzers) {
 				all[analyzers.Named(name)] = []string{test.fixture}
 			}
-			trial.Run(t, all)
+			trial(t, all)
 		})
 	}
 }
@@ -74,7 +73,7 @@ func TestProfiles(t *testing.T) {
 // A profile with the version of the server finds arguments that the server does not know.
 func TestArgumentsNewerThanTheServer(t *testing.T) {
 	set(t, profile.Analyzer, profile.Flag, "codis@3.2", profile.Default)
-	found := trial.Run(t, map[*analysis.Analyzer][]string{analyzers.Named(analyzers.Keys): {"arguments"}})[analyzers.Keys]
+	found := trial(t, map[*analysis.Analyzer][]string{analyzers.Named(analyzers.Keys): {"arguments"}})[analyzers.Keys]
 	assert.Equal(t, 2, found["MC401/warning"], "of a map or a struct whose size is not known")
 }
 

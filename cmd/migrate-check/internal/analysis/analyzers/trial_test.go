@@ -1,5 +1,4 @@
-// Package trial runs analyzers on their shared fixtures.
-package trial
+package analyzers_test
 
 import (
 	"path/filepath"
@@ -8,16 +7,17 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/analysistest"
 
 	"github.com/unwatch/unwatch/internal/rules"
 )
 
-// Run runs each analyzer on its own fixtures, which have their expectations in comments. It loads all fixtures once,
+// trial runs each analyzer on its own fixtures, which have their expectations in comments. It loads all fixtures once,
 // with what they import. It counts the diagnostics by analyzer and category. A category is a rule with a page, and a
 // severity if it is not that of the page.
-func Run(t *testing.T, fixtures map[*analysis.Analyzer][]string) map[string]map[string]int {
+func trial(t *testing.T, fixtures map[*analysis.Analyzer][]string) map[string]map[string]int {
 	t.Helper()
 	found, paths := map[string]map[string]int{}, []string(nil)
 	all := &analysis.Analyzer{Name: "trial", Doc: "run analyzers on their fixtures"}
@@ -37,8 +37,8 @@ func Run(t *testing.T, fixtures map[*analysis.Analyzer][]string) map[string]map[
 			one.Report = func(d analysis.Diagnostic) {
 				mu.Lock()
 				defer mu.Unlock()
-				if found[a.Name][d.Category]++; Wrong(d) != "" {
-					t.Errorf("%s: %s: %s", d.Category, Wrong(d), d.Message)
+				if found[a.Name][d.Category]++; wrong(d) != "" {
+					t.Errorf("%s: %s: %s", d.Category, wrong(d), d.Message)
 				}
 				pass.Report(d)
 			}
@@ -53,8 +53,8 @@ func Run(t *testing.T, fixtures map[*analysis.Analyzer][]string) map[string]map[
 	return found
 }
 
-// Wrong returns the mistake in the category of a diagnostic; "" if there is none.
-func Wrong(d analysis.Diagnostic) string {
+// wrong returns the mistake in the category of a diagnostic; "" if there is none.
+func wrong(d analysis.Diagnostic) string {
 	id, severity, special := strings.Cut(d.Category, "/")
 	rule, known := rules.Of(id)
 	switch {
@@ -70,4 +70,14 @@ func Wrong(d analysis.Diagnostic) string {
 		return "the message has several lines"
 	}
 	return ""
+}
+
+func TestWrong(t *testing.T) {
+	assert.Empty(t, wrong(analysis.Diagnostic{Category: "MC402", Message: "x (MC402)"}))
+	assert.Empty(t, wrong(analysis.Diagnostic{Category: "MC402/error", Message: "x (MC402)"}))
+	for category, message := range map[string]string{
+		"MC400": "x (MC400)", "MC402/bad": "x (MC402)", "MC402/warning": "x (MC402)", "MC401": "x", "MC404": "x\ny (MC404)",
+	} {
+		assert.NotEmpty(t, wrong(analysis.Diagnostic{Category: category, Message: message}), category)
+	}
 }
