@@ -40,7 +40,7 @@ func FuzzGo(f *testing.F) {
 		text := mutate(string(src), rand.New(rand.NewPCG(seed, 0)), int(changes%32))
 		name := filepath.Join(t.TempDir(), "a.go") // the analyzers read it, too
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-		lexical.Scan(proxycompat.Codis32(), name, []byte(text), lexical.Languages{lexical.Go})
+		lexical.Scan(proxycompat.Codis32(), name, []byte(text))
 		parsed, _ := parser.ParseFile(imports.fset, name, text, parser.ParseComments|parser.AllErrors)
 		if parsed == nil {
 			return

@@ -25,7 +25,7 @@ func (m *merger) scanGo(file, shown string, label finding.Label) bool {
 	if err != nil {
 		return false
 	}
-	for _, f := range lexical.Scan(m.cfg.Profile, shown, src, lexical.Languages{lexical.Go}) {
+	for _, f := range lexical.Scan(m.cfg.Profile, shown, src) {
 		if m.known[finding.Place{Path: f.Path, Line: f.Line}] {
 			continue // already found by types
 		}
@@ -71,17 +71,17 @@ func (m *merger) scanOthers(ctx context.Context) error {
 		if !ok {
 			prefix = filepath.ToSlash(dir)
 		}
-		found, passed, err := lexical.Walk(ctx, only(os.DirFS(dir), below), lexical.Options{
-			Profile: m.cfg.Profile, Languages: languages, Files: &m.files, Directive: func(d *directive.Directive) {
-				d.Place.Path = path.Join(prefix, d.Place.Path)
-				m.keepDirective(d)
-			},
-		})
+		found, err := lexical.Walk(ctx, only(os.DirFS(dir), below), m.cfg.Profile, languages)
 		errs = errors.Join(errs, err)
-		for _, f := range found {
+		m.files += found.Files
+		for _, f := range found.Findings {
 			m.keepLexical(moved(f, prefix))
 		}
-		for _, p := range passed {
+		for _, d := range found.Directives {
+			d.Place.Path = path.Join(prefix, d.Place.Path)
+			m.keepDirective(d)
+		}
+		for _, p := range found.Skipped {
 			p.Path = path.Join(prefix, p.Path)
 			m.passed = append(m.passed, p)
 		}

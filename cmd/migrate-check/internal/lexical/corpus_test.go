@@ -31,7 +31,7 @@ func TestCorpus(t *testing.T) {
 			for _, file := range files {
 				src, err := os.ReadFile(file)
 				require.NoError(t, err)
-				r, m, w := compare(t, file, src, lang)
+				r, m, w := compare(t, file, src)
 				right, missed, wrong = right+r, missed+m, wrong+w
 			}
 			t.Logf("%s: %d right, %d missed, %d wrong: recall %.3f, precision %.3f", lang, right, missed, wrong,
@@ -42,9 +42,9 @@ func TestCorpus(t *testing.T) {
 }
 
 // compare compares the findings in a file with what its lines want.
-func compare(t *testing.T, file string, src []byte, lang lexical.Language) (right, missed, wrong int) {
+func compare(t *testing.T, file string, src []byte) (right, missed, wrong int) {
 	t.Helper()
-	got := byLine(lexical.Scan(proxycompat.Codis32(), file, src, lexical.Languages{lang}))
+	got := byLine(lexical.Scan(proxycompat.Codis32(), file, src))
 	for i, line := range strings.Split(string(src), "\n") {
 		var want []string
 		if m := wanted.FindStringSubmatch(line); m != nil {
@@ -76,7 +76,7 @@ func TestLessons(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/lessons.txtar")
 	require.NoError(t, err)
 	for _, file := range archive.Files {
-		t.Run(file.Name, func(t *testing.T) { compare(t, file.Name, file.Data, lexical.LanguageOf(file.Name)) })
+		t.Run(file.Name, func(t *testing.T) { compare(t, file.Name, file.Data) })
 	}
 }
 

@@ -32,7 +32,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lang uint8, src string) {
 		ending := endings[int(lang)%len(endings)]
 		lines := strings.Split(src, "\n")
-		for _, found := range lexical.Scan(proxycompat.Codis32(), "x."+ending, []byte(src), lexical.All()) {
+		for _, found := range lexical.Scan(proxycompat.Codis32(), "x."+ending, []byte(src)) {
 			inside(t, lines, found.Line, found.Column)
 			for _, place := range found.Related {
 				inside(t, lines, place.Line, place.Column)

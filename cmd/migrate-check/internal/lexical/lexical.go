@@ -9,15 +9,14 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Scan searches a file of one of the languages for what the proxy does not serve. It reads nothing: the path is for
-// the findings.
-func Scan(p *proxycompat.Profile, path string, src []byte, langs Languages) []finding.Finding {
-	lang := LanguageOf(path)
-	if lang == None || !slices.Contains(langs, lang) {
-		return nil
+// Scan searches a file for what the proxy does not serve, if it is of one of the languages. It reads nothing: the path
+// is for the findings.
+func Scan(p *proxycompat.Profile, path string, src []byte) []finding.Finding {
+	if lang := LanguageOf(path); lang != None {
+		all, _ := scan(p, lang, path, string(src))
+		return all
 	}
-	all, _ := scan(p, lang, path, string(src))
-	return all
+	return nil
 }
 
 // scan looks at a file of a language, and tells how much was done. One that is no UTF-8 is text of an older encoding,

@@ -17,14 +17,12 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Options say what Walk looks at. The zero value looks at all languages.
-type Options struct {
-	Profile   *proxycompat.Profile // default: Codis
-	Languages Languages            // default: all
-	// Directive, if it is given, gets the directives in comments, in the order of the files.
-	Directive func(*directive.Directive)
-	// Files, if it is given, gets how many files are looked at added.
-	Files *int
+// Result has the findings and the directives in some files, in the order of their paths.
+type Result struct {
+	Findings   []finding.Finding
+	Directives []*directive.Directive
+	Skipped    []finding.Unseen
+	Files      int // that were searched
 }
 
 // maxSize limits the size of a file, in bytes.
@@ -39,55 +37,37 @@ var passedBy = map[string]string{
 	".next": "built",
 }
 
-// Walk searches all files below the root of fsys, and returns the findings and the skipped files,
-// ordered by path. Paths have slashes and begin at the root. If ctx ends, Walk returns its error
-// and the findings so far.
-func Walk(ctx context.Context, fsys fs.FS, opts Options) ([]finding.Finding, []finding.Unseen, error) {
-	if opts.Profile == nil {
-		opts.Profile = proxycompat.Codis32()
-	}
-	if opts.Languages == nil {
-		opts.Languages = All()
-	}
-	files, skipped, err := list(ctx, fsys, opts)
+// Walk searches all files of some languages below the root of fsys. Paths have slashes and begin at the root. If ctx
+// ends, Walk returns its error and the findings so far.
+func Walk(ctx context.Context, fsys fs.FS, p *proxycompat.Profile, langs Languages) (Result, error) {
+	files, skipped, err := list(ctx, fsys, langs)
+	all := Result{Skipped: skipped, Files: len(files)}
 	if err != nil {
-		return nil, skipped, err
+		return all, err
 	}
-	if opts.Files != nil {
-		*opts.Files += len(files)
-	}
-	results := make([]result, len(files))
+	results := make([]Result, len(files))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(files) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				results[i] = look(fsys, files[i], opts)
+				results[i] = look(fsys, files[i], p)
 			}
 		})
 	}
 	workers.Wait()
-	var all []finding.Finding
 	for _, r := range results {
-		all = append(all, r.found...)
-		for _, d := range r.directives {
-			opts.Directive(d)
-		}
-		skipped = append(skipped, r.skipped...)
+		all.Findings = append(all.Findings, r.Findings...)
+		all.Directives = append(all.Directives, r.Directives...)
+		all.Skipped = append(all.Skipped, r.Skipped...)
 	}
-	finding.Sort(all)
-	slices.SortFunc(skipped, func(a, b finding.Unseen) int { return strings.Compare(a.Path, b.Path) })
-	return all, skipped, ctx.Err()
-}
-
-type result struct {
-	found      []finding.Finding
-	directives []*directive.Directive
-	skipped    []finding.Unseen
+	finding.Sort(all.Findings)
+	slices.SortFunc(all.Skipped, func(a, b finding.Unseen) int { return strings.Compare(a.Path, b.Path) })
+	return all, ctx.Err()
 }
 
 // list tells which files are to be looked at.
-func list(ctx context.Context, fsys fs.FS, opts Options) (files []string, skipped []finding.Unseen, err error) {
+func list(ctx context.Context, fsys fs.FS, langs Languages) (files []string, skipped []finding.Unseen, err error) {
 	pass := func(path, reason string) { skipped = append(skipped, finding.Unseen{Path: path, Reason: reason}) }
 	err = fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -107,8 +87,7 @@ func list(ctx context.Context, fsys fs.FS, opts Options) (files []string, skippe
 			}
 			return nil
 		}
-		lang := LanguageOf(name)
-		if lang == None || !slices.Contains(opts.Languages, lang) {
+		if !slices.Contains(langs, LanguageOf(name)) {
 			return nil
 		}
 		switch info, err := entry.Info(); {
@@ -137,23 +116,22 @@ func reasonOf(err error) string {
 }
 
 // look looks at a file.
-func look(fsys fs.FS, name string, opts Options) result {
+func look(fsys fs.FS, name string, p *proxycompat.Profile) Result {
 	src, err := fs.ReadFile(fsys, name)
+	reason := ""
 	switch {
 	case err != nil:
-		return result{skipped: []finding.Unseen{{Path: name, Reason: reasonOf(err)}}}
+		reason = reasonOf(err)
 	case len(src) > maxSize: // it has grown
-		return result{skipped: []finding.Unseen{{Path: name, Reason: "too large"}}}
+		reason = "too large"
 	case bytes.IndexByte(src[:min(len(src), 8000)], 0) >= 0:
-		return result{skipped: []finding.Unseen{{Path: name, Reason: "not text"}}}
+		reason = "not text"
 	case minified(src):
-		return result{skipped: []finding.Unseen{{Path: name, Reason: "minified"}}}
+		reason = "minified"
+	default:
+		return Result{Findings: Scan(p, name, src), Directives: Directives(name, src)}
 	}
-	r := result{found: Scan(opts.Profile, name, src, opts.Languages)}
-	if opts.Directive != nil {
-		r.directives = Directives(name, src)
-	}
-	return r
+	return Result{Skipped: []finding.Unseen{{Path: name, Reason: reason}}}
 }
 
 // minified reports whether the lines are too long for code that a person wrote.

@@ -20,6 +20,10 @@ const publishes = "import redis\nr = redis.Redis()\nr.publish('a', 'b')\n"
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 
+func walk(ctx context.Context, langs lexical.Languages) (lexical.Result, error) {
+	return lexical.Walk(ctx, tree(), proxycompat.Codis32(), langs)
+}
+
 func tree() fstest.MapFS {
 	return fstest.MapFS{
 		"b/app.py":               file(publishes),
@@ -37,10 +41,10 @@ func tree() fstest.MapFS {
 }
 
 func TestWalk(t *testing.T) {
-	found, skipped, err := lexical.Walk(context.Background(), tree(), lexical.Options{})
+	r, err := walk(t.Context(), lexical.All())
 	require.NoError(t, err)
 	var places []string
-	for _, f := range found {
+	for _, f := range r.Findings {
 		assert.Equal(t, "MC202", f.Rule)
 		assert.Equal(t, finding.Low, f.Confidence)
 		assert.Equal(t, rules.Warning, f.Severity)
@@ -52,16 +56,16 @@ func TestWalk(t *testing.T) {
 		{Path: ".git", Reason: "not code"}, {Path: "binary.py", Reason: "not text"}, {Path: "large.py", Reason: "too large"},
 		{Path: "node_modules", Reason: "dependencies"}, {Path: "svc/vendor", Reason: "dependencies"},
 		{Path: "web/app.min.js", Reason: "minified"}, {Path: "web/bundle.js", Reason: "minified"},
-	}, skipped)
+	}, r.Skipped)
 }
 
 func TestWalkIsAlwaysTheSame(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	first, _, err := lexical.Walk(context.Background(), tree(), lexical.Options{})
+	first, err := walk(t.Context(), lexical.All())
 	require.NoError(t, err)
 	runtime.GOMAXPROCS(8)
 	for range 5 {
-		again, _, err := lexical.Walk(context.Background(), tree(), lexical.Options{})
+		again, err := walk(t.Context(), lexical.All())
 		require.NoError(t, err)
 		assert.Equal(t, first, again)
 	}
@@ -70,27 +74,25 @@ func TestWalkIsAlwaysTheSame(t *testing.T) {
 func TestWalkOfSomeLanguages(t *testing.T) {
 	langs, err := lexical.ParseLanguages("py, lua")
 	require.NoError(t, err)
-	found, _, err := lexical.Walk(context.Background(), tree(), lexical.Options{Languages: langs})
+	r, err := walk(t.Context(), langs)
 	require.NoError(t, err)
-	require.Len(t, found, 2)
-	assert.Equal(t, "a.py", found[0].Path)
-	assert.Equal(t, "b/app.py", found[1].Path)
-	_, err = lexical.ParseLanguages("py,cobol")
-	require.ErrorContains(t, err, "cobol")
+	require.Len(t, r.Findings, 2)
+	assert.Equal(t, "a.py", r.Findings[0].Path)
+	assert.Equal(t, "b/app.py", r.Findings[1].Path)
 }
 
 func TestWalkEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	found, _, err := lexical.Walk(ctx, tree(), lexical.Options{})
+	r, err := walk(ctx, lexical.All())
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Empty(t, found)
+	assert.Empty(t, r.Findings)
 }
 
 func TestMessageAndRelatedPlaces(t *testing.T) {
 	src := "import redis\n\nclass A:\n    def take(self, r: redis.Redis):\n        pipe = r.pipeline()\n" +
 		"        pipe.watch('k')\n        pipe.multi()\n        pipe.execute()\n"
-	found := lexical.Scan(proxycompat.Codis32(), "a.py", []byte(src), lexical.All())
+	found := lexical.Scan(proxycompat.Codis32(), "a.py", []byte(src))
 	require.Len(t, found, 2)
 	assert.Equal(t, "MULTI and EXEC through redis-py's Redis.pipeline; the proxy refuses them (MC102)", found[0].Message)
 	assert.Equal(t, "WATCH through redis-py's Pipeline.watch; the proxy refuses it (MC101)", found[1].Message)
