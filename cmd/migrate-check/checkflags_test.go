@@ -121,9 +121,11 @@ func TestJSONOfACheck(t *testing.T) {
 func TestProfileFlag(t *testing.T) {
 	args := []string{systems, "-os", "linux", "-allow-incomplete", "-lexical", "none", "-profile"}
 	assert.Equal(t, codeFindings, try(t.Context(), append(args, "twemproxy")...).code)
-	r := try(t.Context(), append(args, "redis@7.0")...)
-	assert.Equal(t, codeOK, r.code, r)
-	assert.Contains(t, r.stdout, "0 findings in 1 package")
+	for _, permits := range []string{"redis@7.0", "blind-writers.yaml"} {
+		r := try(t.Context(), append(args, permits)...)
+		assert.Equal(t, codeOK, r.code, r)
+		assert.Contains(t, r.stdout, "0 findings in 1 package")
+	}
 }
 
 // The proxy of -profile also decides about code that is searched by words: other languages, and Go without packages.

@@ -23,10 +23,9 @@ const Default = "codis"
 const Flag = "profile"
 
 // Analyzer's result is the *proxycompat.Profile.
-var Analyzer = New()
+var Analyzer = build()
 
-// New returns an analyzer with a setting of its own, for tests. All other code shares [Analyzer].
-func New() *analysis.Analyzer {
+func build() *analysis.Analyzer {
 	var name string
 	var loaded sync.Map // func() (*proxycompat.Profile, error), by name: all packages share it
 	a := &analysis.Analyzer{
