@@ -20,7 +20,7 @@ func (c *checkFlags) fixes(ctx context.Context, report *finding.Report, stdout, 
 			all = append(all, *f.Fix)
 		}
 	}
-	options := fixer.Options{Root: report.Root, Builds: c.builds()}
+	options := fixer.Options{Root: report.Root, Builds: load.Builds(c.tags, c.systems)}
 	var diff bytes.Buffer
 	if c.diff {
 		options.Diff = &diff
@@ -43,12 +43,4 @@ func (c *checkFlags) fixes(ctx context.Context, report *finding.Report, stdout, 
 	say(stderr, "%s", wrapped(fmt.Sprintf("migrate-check: fixed %d of %s that can be, in %s",
 		len(done.Applied), wrap.Counted(len(done.Applied)+len(done.Dropped), "finding"), wrap.Counted(len(done.Files), "file"))))
 	return nil
-}
-
-// builds are those of the check: a file may be in only one of them.
-func (c *checkFlags) builds() (all []fixer.Build) {
-	for _, build := range load.Builds(c.tags, c.systems) {
-		all = append(all, fixer.Build{Env: load.Environment(build.System), Flags: build.Flags()})
-	}
-	return all
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
 // try applies changes of a package in memory. If the result does not compile, why is the reason.
@@ -79,7 +80,7 @@ func (r *run) check(dir string, texts map[string][]byte, remove bool) (removed b
 	for _, build := range r.Builds {
 		pkgs, err := packages.Load(&packages.Config{
 			Context: r.ctx, Dir: r.path(dir), // which may be in a nested module
-			Overlay: overlay, Tests: true, BuildFlags: build.Flags, Env: build.Env, Mode: packages.LoadSyntax,
+			Overlay: overlay, Tests: true, BuildFlags: build.Flags(), Env: load.Environment(build.System), Mode: packages.LoadSyntax,
 		}, ".")
 		if err != nil {
 			return false, "", fmt.Errorf("load %s: %w", dir, err)

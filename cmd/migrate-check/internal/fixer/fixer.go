@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
 // Options configure Apply.
@@ -27,16 +28,11 @@ type Options struct {
 	Root string
 	// Diff gets a unified diff, unless it is nil. No file is written then.
 	Diff io.Writer
-	// Builds are those of the analysis. The packages have to compile in each. Empty means one without flags.
-	Builds []Build
+	// Builds are those of the analysis: their tags and systems. The packages have to compile in each. Empty means one
+	// for this system, without tags.
+	Builds []load.Config
 	// Checked is called after the type check, before anything is written. It may be nil.
 	Checked func()
-}
-
-// Build is a way to build the packages.
-type Build struct {
-	Flags []string // as "-tags=x"
-	Env   []string // of the go command; nil means that of this process
 }
 
 // Report lists the changes that were applied and dropped.
@@ -56,7 +52,7 @@ type Dropped struct {
 func Apply(ctx context.Context, fixes []finding.Fix, o Options) (Report, error) {
 	r := &run{Options: o, ctx: ctx, old: map[string]*file{}, changed: map[string][]byte{}}
 	if len(r.Builds) == 0 {
-		r.Builds = []Build{{}}
+		r.Builds = []load.Config{{}}
 	}
 	perDir := map[string][]finding.Fix{}
 	for i, fix := range fixes {

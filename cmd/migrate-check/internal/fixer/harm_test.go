@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/fixer"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
@@ -92,7 +93,7 @@ func TestLongFileIsCheckedInItsBuild(t *testing.T) {
 	tagged := "//go:build old\n\npackage a\n\nfunc H() int { return 1 }\n"
 	dir := module(t, map[string]string{"a/tagged.go": tagged})
 	bad, good := swap("a/tagged.go", tagged, "return 1", `return "1"`), swap("a/tagged.go", tagged, "return 1", `return 2`)
-	apply := func(fix finding.Fix, builds ...fixer.Build) string {
+	apply := func(fix finding.Fix, builds ...load.Config) string {
 		r, err := fixer.Apply(t.Context(), []finding.Fix{fix}, fixer.Options{Root: dir, Builds: builds, Diff: new(bytes.Buffer)})
 		require.NoError(t, err)
 		if len(r.Dropped) == 0 {
@@ -101,7 +102,7 @@ func TestLongFileIsCheckedInItsBuild(t *testing.T) {
 		return r.Dropped[0].Why
 	}
 	require.Contains(t, apply(good), "is not built here")
-	both := []fixer.Build{{}, {Flags: []string{"-tags=old"}}}
+	both := []load.Config{{}, {Tags: "old"}}
 	require.Contains(t, apply(bad, both...), "does not compile")
 	require.Empty(t, apply(good, both...))
 }
