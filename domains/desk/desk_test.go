@@ -2,9 +2,8 @@ package desk_test
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,222 +18,207 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// fixture is a service with agents a and b, online, on some path.
-type fixture struct {
-	service
-	t   *testing.T
-	now time.Time
-}
-
-func newFixture(t *testing.T, store rmw.Store, sessions ...string) fixture {
-	t.Helper()
-	d := fixture{newService(store), t, begin()}
-	require.NoError(t, d.hire(t.Context(), d.now, "a", "b"))
-	require.NoError(t, d.queue(t.Context(), d.now, sessions...))
-	return d
-}
-
-// ok is for calls that have to succeed.
-func (d fixture) ok(_ any, err error) {
-	d.t.Helper()
-	require.NoError(d.t, err)
-}
-
-func (d fixture) op() domains.Op { return domains.NewOp(d.now) }
-
-func (d fixture) assign(sessionID, agentID string) session.Session {
-	d.t.Helper()
-	s, err := d.Assign(d.t.Context(), d.op(), sessionID, agentID)
-	require.NoError(d.t, err)
-	return s
-}
-
-// slots returns the session ids of the agent's slots.
-func (d fixture) slots(agentID string) []string {
-	d.t.Helper()
-	a, err := d.agents.Get(d.t.Context(), agentID)
-	require.NoError(d.t, err)
-	return slices.Sorted(maps.Keys(a.Slots))
-}
-
-func (d fixture) get(sessionID string) session.Session {
-	d.t.Helper()
-	s, err := d.sessions.Get(d.t.Context(), sessionID)
-	require.NoError(d.t, err)
-	return s
-}
-
-// The operations of a session in turn, on every path. Without a crash, no Reap is needed.
+// Each operation of a session in turn, on every path: its result, and the slots and the entry without a Reap. The same
+// operation sent again does nothing, and its id serves no other operation, before anything is reserved.
 func TestOperationsInTurn(t *testing.T) {
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		d, ctx := newFixture(t, target.Open(), "s"), t.Context()
-		assert.Equal(t, session.Assigned, d.assign("s", "a").Status)
-		assert.Equal(t, []string{"s"}, d.slots("a"))
+		calls := map[string]func(op domains.Op) (session.Session, error){
+			"Assign": func(op domains.Op) (session.Session, error) { return d.Assign(ctx, op, "s", "a") },
+			"Transfer": func(op domains.Op) (session.Session, error) {
+				return d.Transfer(ctx, op, "s", desk.TransferTo{AgentID: "b", By: "a", Reason: "speaks Finnish"})
+			},
+			"Decline": func(op domains.Op) (session.Session, error) { return d.Decline(ctx, op, "s", "b") },
+			"Requeue": func(op domains.Op) (session.Session, error) {
+				return d.Requeue(ctx, op, "s", desk.ToQueue{QueueID: "gold", By: "b", Reason: "a gold customer"})
+			},
+			"CloseIdle": func(op domains.Op) (session.Session, error) {
+				op.At = op.At.Add(2 * patience)
+				return d.CloseIdle(ctx, op, "s", session.Idle{Queue: patience})
+			},
+			"Close":  func(op domains.Op) (session.Session, error) { return d.Close(ctx, op, "s", session.ByAgent) },
+			"Reopen": func(op domains.Op) (session.Session, error) { return d.Reopen(ctx, op, "s") },
+			"Open":   func(op domains.Op) (session.Session, error) { return d.Open(ctx, op, "s", queuedOf("of-s")) },
+		}
+		for _, step := range []struct {
+			name string
+			want session.Session
+		}{
+			{"Assign", session.Session{Status: session.Assigned, AgentID: "a"}},
+			{"Transfer", session.Session{Status: session.Assigned, AgentID: "b"}},
+			{"Decline", session.Session{Status: session.Queued}},
+			{"Assign", session.Session{Status: session.Assigned, AgentID: "a"}},
+			{"Requeue", session.Session{Status: session.Queued, QueueID: "gold"}},
+			{"CloseIdle", session.Session{Status: session.Closed, CloseReason: session.QueueTimeout, QueueID: "gold"}},
+			{"Reopen", session.Session{Status: session.Queued, QueueID: "gold"}},
+			{"Close", session.Session{Status: session.Closed, CloseReason: session.ByAgent, QueueID: "gold"}},
+		} {
+			op := d.op()
+			s, err := calls[step.name](op)
+			require.NoError(t, err, step.name)
+			got := session.Session{Status: s.Status, AgentID: s.AgentID, QueueID: s.QueueID, CloseReason: s.CloseReason}
+			assert.Equal(t, step.want, got, step.name)
+			assert.Equal(t, domains.Applied{ID: op.ID, Op: step.name}, s.Applied[len(s.Applied)-1])
+			for _, agent := range []string{"a", "b"} {
+				a, err := d.agents.Get(ctx, agent)
+				require.NoError(t, err)
+				assert.Equal(t, s.AgentID == agent, a.Slots["s"].State == mcc.Held, "%s: the slot of %s", step.name, agent)
+				assert.Equal(t, s.AgentID == agent, len(a.Slots) > 0, "%s: the slots of %s", step.name, agent)
+			}
+			entry, err := d.sessions.Visitor(ctx, "of-s")
+			require.NoError(t, err)
+			assert.Equal(t, s.Status != session.Closed, entry.State == session.Held, step.name)
 
-		s, err := d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b", By: "a", Reason: "speaks Finnish"})
-		require.NoError(t, err)
-		assert.Equal(t, "b", s.AgentID)
-		assert.Empty(t, d.slots("a"))
-		assert.Equal(t, []string{"s"}, d.slots("b"))
-
-		s, err = d.Decline(ctx, d.op(), "s", "b")
-		require.NoError(t, err)
+			again, err := calls[step.name](op)
+			require.NoError(t, err, "%s again", step.name)
+			assert.Equal(t, s, again, step.name)
+			for other, call := range calls {
+				if other == step.name {
+					continue
+				}
+				_, err := call(op)
+				require.ErrorIs(t, err, rmw.ErrInvalid, "%s with the id of %s", other, step.name)
+				require.ErrorContains(t, err, `session "s": `)
+				require.ErrorContains(t, err, `"`+step.name+`", and this is "`+other+`"`)
+			}
+			assert.Equal(t, s, d.get("s"))
+			unchanged, err := d.sessions.Visitor(ctx, "of-s")
+			require.NoError(t, err)
+			assert.Equal(t, entry, unchanged)
+		}
+		s := d.get("s")
 		assert.Equal(t, []string{"b"}, s.Declined)
-		assert.Empty(t, d.slots("b"))
-
-		d.assign("s", "a")
-		s, err = d.Requeue(ctx, d.op(), "s", desk.ToQueue{QueueID: "gold"})
-		require.NoError(t, err)
-		assert.Equal(t, "gold", s.QueueID)
-		assert.Empty(t, d.slots("a"))
-
-		d.assign("s", "a")
-		n, err := d.SignOff(ctx, d.op(), "a")
-		require.NoError(t, err)
-		assert.Equal(t, 1, n)
-		assert.Empty(t, d.slots("a"))
-		a, err := d.agents.Get(ctx, "a")
-		require.NoError(t, err)
-		assert.Equal(t, mcc.Offline, a.Status)
-
-		d.assign("s", "b")
-		s, err = d.Close(ctx, d.op(), "s", session.ByVisitor)
-		require.NoError(t, err)
-		assert.Equal(t, session.Closed, s.Status)
-		assert.Empty(t, d.slots("b"))
-		entry, err := d.sessions.Visitor(ctx, "of-s")
-		require.NoError(t, err)
-		assert.Zero(t, entry.SessionID, "the visitor has none")
-
-		s, err = d.Reopen(ctx, d.op(), "s")
-		require.NoError(t, err)
-		assert.Equal(t, session.Queued, s.Status)
-		entry, err = d.sessions.Visitor(ctx, "of-s")
-		require.NoError(t, err)
-		assert.Equal(t, session.Held, entry.State)
+		require.Len(t, s.Transfers, 2)
+		assert.Equal(t, []string{"a", "speaks Finnish", "b", "a gold customer"},
+			[]string{s.Transfers[0].By, s.Transfers[0].Reason, s.Transfers[1].By, s.Transfers[1].Reason})
 	})
 }
 
-// A refused operation changes neither entity, and leaves no slot.
+// fill takes all slots of an agent.
+func (d fixture) fill(agentID string) {
+	for i := range limit {
+		require.NoError(d.t, d.queue(d.t.Context(), d.now, name("t", i)))
+		d.assign(name("t", i), agentID)
+	}
+}
+
+// A refused operation changes neither entity, and leaves no slot and no reservation.
 func TestRefusals(t *testing.T) {
 	for name, tc := range map[string]struct {
-		do   func(ctx context.Context, d fixture) error
 		want error
+		do   func(ctx context.Context, d fixture) error
 	}{
-		"assign, full": {func(ctx context.Context, d fixture) error {
-			for i := range limit {
-				require.NoError(d.t, d.queue(ctx, d.now, name2(i)))
-				d.assign(name2(i), "b")
+		"assign, full": {mcc.ErrFull, func(ctx context.Context, d fixture) error {
+			d.fill("b")
+			return errOf(d.Assign(ctx, d.op(), "s", "b"))
+		}},
+		"assign, full of reservations that are left alone": {mcc.ErrFull, func(ctx context.Context, d fixture) error {
+			for _, id := range []string{"t0", "t1", "t2"} {
+				d.ok(d.agents.Reserve(ctx, "b", d.now, id, 0, d.now, false))
 			}
-			_, err := d.Assign(ctx, d.op(), "s", "b")
-			return err
-		}, mcc.ErrFull},
-		"assign, busy": {func(ctx context.Context, d fixture) error {
-			_, err := d.agents.SetStatus(ctx, "b", d.op(), mcc.Busy)
-			require.NoError(d.t, err)
-			_, err = d.Assign(ctx, d.op(), "s", "b")
-			return err
-		}, mcc.ErrNotAccepting},
-		"assign, no agent": {func(ctx context.Context, d fixture) error {
-			_, err := d.Assign(ctx, d.op(), "s", "nobody")
-			return err
-		}, mcc.ErrNoAgent},
-		"assign, no session": {func(ctx context.Context, d fixture) error {
-			_, err := d.Assign(ctx, d.op(), "none", "b")
-			return err
-		}, session.ErrNoSession},
-		"assign twice": {func(ctx context.Context, d fixture) error {
+			return errOf(d.Assign(ctx, d.op(), "s", "b"))
+		}},
+		"assign, session behind a slot that is left alone": {mcc.ErrMovedOn, func(ctx context.Context, d fixture) error {
+			d.ok(d.agents.Reserve(ctx, "a", d.now, "s", 7, d.now, false))
+			return errOf(d.Assign(ctx, d.op(), "s", "a"))
+		}},
+		"assign, busy": {mcc.ErrNotAccepting, func(ctx context.Context, d fixture) error {
+			d.ok(d.agents.SetStatus(ctx, "b", d.op(), mcc.Busy))
+			return errOf(d.Assign(ctx, d.op(), "s", "b"))
+		}},
+		"assign, no agent": {mcc.ErrNoAgent, func(ctx context.Context, d fixture) error {
+			return errOf(d.Assign(ctx, d.op(), "s", "nobody"))
+		}},
+		"assign, no session": {session.ErrNoSession, func(ctx context.Context, d fixture) error {
+			return errOf(d.Assign(ctx, d.op(), "none", "b"))
+		}},
+		"assign twice": {session.ErrNotNow, func(ctx context.Context, d fixture) error {
 			d.assign("s", "a")
-			_, err := d.Assign(ctx, d.op(), "s", "b")
-			return err
-		}, session.ErrNotNow},
-		"assign, closed": {func(ctx context.Context, d fixture) error {
-			_, err := d.Close(ctx, d.op(), "s", session.ByVisitor)
-			require.NoError(d.t, err)
-			_, err = d.Assign(ctx, d.op(), "s", "b")
-			return err
-		}, session.ErrClosed},
-		"transfer, not assigned": {func(ctx context.Context, d fixture) error {
-			_, err := d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b"})
-			return err
-		}, session.ErrNotNow},
-		"transfer to the same": {func(ctx context.Context, d fixture) error {
+			return errOf(d.Assign(ctx, d.op(), "s", "b"))
+		}},
+		"assign, closed": {session.ErrClosed, func(ctx context.Context, d fixture) error {
+			d.ok(d.Close(ctx, d.op(), "s", session.ByVisitor))
+			return errOf(d.Assign(ctx, d.op(), "s", "b"))
+		}},
+		"transfer, not assigned": {session.ErrNotNow, func(ctx context.Context, d fixture) error {
+			return errOf(d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b"}))
+		}},
+		"transfer to the same": {session.ErrSameAgent, func(ctx context.Context, d fixture) error {
 			d.assign("s", "a")
-			_, err := d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "a"})
-			return err
-		}, session.ErrSameAgent},
-		"requeue, another's": {func(ctx context.Context, d fixture) error {
+			return errOf(d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "a"}))
+		}},
+		"transfer, full": {mcc.ErrFull, func(ctx context.Context, d fixture) error {
+			d.fill("b")
 			d.assign("s", "a")
-			_, err := d.Requeue(ctx, d.op(), "s", desk.ToQueue{FromAgentID: "b"})
-			return err
-		}, session.ErrNotHolder},
-		"close idle, not idle": {func(ctx context.Context, d fixture) error {
-			_, err := d.CloseIdle(ctx, d.op(), "s", session.Idle{Queue: time.Second})
-			return err
-		}, session.ErrNotIdle},
-		"open a second": {func(ctx context.Context, d fixture) error {
-			s, err := d.Open(ctx, d.op(), "s2", session.Session{VisitorID: "of-s", Status: session.Queued})
+			return errOf(d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b"}))
+		}},
+		"requeue, another's": {session.ErrNotHolder, func(ctx context.Context, d fixture) error {
+			d.assign("s", "a")
+			return errOf(d.Requeue(ctx, d.op(), "s", desk.ToQueue{FromAgentID: "b"}))
+		}},
+		"close idle, not idle": {session.ErrNotIdle, func(ctx context.Context, d fixture) error {
+			return errOf(d.CloseIdle(ctx, d.op(), "s", session.Idle{Queue: time.Second}))
+		}},
+		"open a second": {desk.ErrHasSession, func(ctx context.Context, d fixture) error {
+			s, err := d.Open(ctx, d.op(), "s2", queuedOf("of-s"))
 			assert.Equal(d.t, "s", s.ID)
 			return err
-		}, desk.ErrHasSession},
-		"open under a name that is taken": {func(ctx context.Context, d fixture) error {
-			_, err := d.Open(ctx, d.op(), "s", session.Session{VisitorID: "v", Status: session.Queued})
+		}},
+		"open during another open": {desk.ErrOpening, func(ctx context.Context, d fixture) error {
+			d.ok(d.sessions.ReserveVisitor(ctx, "v", d.now, session.Visitor{}, "s1", 0, d.now))
+			return errOf(d.Open(ctx, d.op(), "s2", queuedOf("v")))
+		}},
+		"open under a name that is taken": {session.ErrSessionExists, func(ctx context.Context, d fixture) error {
+			err := errOf(d.Open(ctx, d.op(), "s", queuedOf("v")))
+			assert.Empty(d.t, d.store.(*observedStore).visitors["v"])
 			return err
-		}, session.ErrSessionExists},
-		"open with what cannot be opened": {func(ctx context.Context, d fixture) error {
-			_, err := d.Open(ctx, d.op(), "s1", session.Session{Status: session.Queued})
-			require.ErrorIs(d.t, err, rmw.ErrInvalid, "no visitor")
-			_, err = d.Open(ctx, d.op(), "s1", session.Session{VisitorID: "v", Status: session.Active})
+		}},
+		"open an abandoned one": {desk.ErrAbandoned, func(ctx context.Context, d fixture) error {
+			d.ok(d.sessions.Abandon(ctx, "s1", d.now, "v"))
+			return errOf(d.Open(ctx, d.op(), "s1", queuedOf("v")))
+		}},
+		"open with what cannot be opened": {rmw.ErrInvalid, func(ctx context.Context, d fixture) error {
+			require.ErrorIs(d.t, errOf(d.Open(ctx, d.op(), "s1", queuedOf(""))), rmw.ErrInvalid, "no visitor")
+			_, err := d.Open(ctx, d.op(), "s1", session.Session{VisitorID: "v", Status: session.Active})
 			d.ok(d.Open(ctx, d.op(), "s2", queuedOf("v"))) // the visitor can open another session
 			return err
-		}, rmw.ErrInvalid},
-		"reopen, open": {func(ctx context.Context, d fixture) error {
-			_, err := d.Reopen(ctx, d.op(), "s")
-			return err
-		}, session.ErrNotClosed},
-		"reopen, has another": {func(ctx context.Context, d fixture) error {
-			_, err := d.Close(ctx, d.op(), "s", session.ByVisitor)
-			require.NoError(d.t, err)
-			_, err = d.Open(ctx, d.op(), "s2", session.Session{VisitorID: "of-s", Status: session.Queued})
-			require.NoError(d.t, err)
+		}},
+		"reopen, open": {session.ErrNotClosed, func(ctx context.Context, d fixture) error { return errOf(d.Reopen(ctx, d.op(), "s")) }},
+		"reopen, has another": {desk.ErrHasSession, func(ctx context.Context, d fixture) error {
+			d.ok(d.Close(ctx, d.op(), "s", session.ByVisitor))
+			d.ok(d.Open(ctx, d.op(), "s2", queuedOf("of-s")))
 			s, err := d.Reopen(ctx, d.op(), "s")
 			assert.Equal(d.t, "s2", s.ID)
 			return err
-		}, desk.ErrHasSession},
-		"sign off, no agent": {func(ctx context.Context, d fixture) error {
-			_, err := d.SignOff(ctx, d.op(), "nobody")
-			return err
-		}, mcc.ErrNoAgent},
-		"reap, no agent": {func(ctx context.Context, d fixture) error {
-			_, err := d.Reap(ctx, d.now, "nobody")
-			return err
-		}, mcc.ErrNoAgent},
+		}},
+		"reopen, no session": {session.ErrNoSession, func(ctx context.Context, d fixture) error {
+			return errOf(d.Reopen(ctx, d.op(), "none"))
+		}},
+		"sign off, no agent": {mcc.ErrNoAgent, func(ctx context.Context, d fixture) error {
+			return errOf(d.SignOff(ctx, d.op(), "nobody"))
+		}},
+		"reap, no agent": {mcc.ErrNoAgent, func(ctx context.Context, d fixture) error {
+			return errOf(d.Reap(ctx, d.now, "nobody"))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newObservedStore()
 			d := newFixture(t, w, "s")
 			require.ErrorIs(t, tc.do(t.Context(), d), tc.want)
 			assert.NotContains(t, d.slots("b"), "s")
-			w.quiet(t)
+			assert.NotEqual(t, session.Reserved, w.visitors["of-s"].State)
+			assert.Empty(t, w.broken())
 		})
 	}
 }
 
-func name2(i int) string { return name("t", i) }
-
 // A transfer by force goes beyond the limit, and does not take a place that counts.
 func TestForcedTransfer(t *testing.T) {
-	d, ctx := newFixture(t, newObservedStore(), "s", "t0", "t1", "t2"), t.Context()
-	for i := range limit {
-		d.assign(name2(i), "b")
-	}
+	d := newFixture(t, newObservedStore(), "s")
+	d.fill("b")
 	d.assign("s", "a")
-	_, err := d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b"})
-	require.ErrorIs(t, err, mcc.ErrFull)
-	s, err := d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b", Force: true})
-	require.NoError(t, err)
-	assert.Equal(t, "b", s.AgentID)
-	b, err := d.agents.Get(ctx, "b")
+	d.ok(d.Transfer(t.Context(), d.op(), "s", desk.TransferTo{AgentID: "b", Force: true}))
+	b, err := d.agents.Get(t.Context(), "b")
 	require.NoError(t, err)
 	assert.Equal(t, limit, b.Load())
 	assert.Len(t, b.Slots, limit+1)
@@ -242,12 +226,61 @@ func TestForcedTransfer(t *testing.T) {
 
 // A session without a visitor is reopened without an index entry.
 func TestReopenWithoutVisitor(t *testing.T) {
-	d, ctx := newFixture(t, newObservedStore()), t.Context()
-	_, err := d.sessions.Create(ctx, "s", d.op(), session.Session{Status: session.Queued})
-	require.NoError(t, err)
-	_, err = d.Close(ctx, d.op(), "s", session.BySystem)
-	require.NoError(t, err)
-	s, err := d.Reopen(ctx, d.op(), "s")
-	require.NoError(t, err)
-	assert.Equal(t, session.Queued, s.Status)
+	w := newObservedStore()
+	d := newFixture(t, w)
+	d.ok(d.sessions.Create(t.Context(), "s", d.op(), queuedOf("")))
+	d.ok(d.Close(t.Context(), d.op(), "s", session.BySystem))
+	d.ok(d.Reopen(t.Context(), d.op(), "s"))
+	assert.Equal(t, session.Queued, d.get("s").Status)
+	assert.Empty(t, w.visitors)
+}
+
+// An operation that loses each race for its session or its entry returns the refusal, and keeps no slot.
+func TestEndlessRaces(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w, "s")
+	d.ok(d.Close(t.Context(), d.op(), "s", session.ByVisitor))
+	d.ok(d.sessions.Create(t.Context(), "t", d.op(), queuedOf("")))
+	for sessionID, race := range map[string]func(s service) error{
+		"t": func(s service) error { return errOf(s.Assign(t.Context(), d.op(), "t", "a")) },
+		"s": func(s service) error { return errOf(s.Reopen(t.Context(), d.op(), "s")) },
+	} {
+		racing := around(w, func(_ context.Context, c call, run func() error) error {
+			if c.update {
+				require.NoError(t, d.fence(t.Context(), d.now, sessionID))
+			}
+			return run()
+		})
+		require.ErrorIs(t, race(racing), session.ErrMovedOn)
+	}
+	w.quiet(t)
+}
+
+// The failure of a step after a commit is reported to Unfinished after FinishTimeout, the other steps run, and a Reap
+// does the rest.
+func TestUnfinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newObservedStore()
+		d := newFixture(t, w, "s")
+		d.assign("s", "a")
+		var reported []error
+		store := failing(w, "agent:b", false, hang).store
+		late := desk.New(session.New(store, session.Config{}), mcc.New(store, mcc.Config{Max: limit}), desk.Config{
+			Unfinished: func(ctx context.Context, sessionID string, err error) {
+				reported = append(reported, err, ctx.Err())
+				assert.Equal(t, "s", sessionID)
+			},
+		})
+		op := d.op()
+		require.Error(t, errOf(dying(w, theCommit, true).Transfer(t.Context(), op, "s", desk.TransferTo{AgentID: "b"})))
+		begun := time.Now()
+		d.ok(late.Transfer(t.Context(), op, "s", desk.TransferTo{AgentID: "b"}))
+		assert.Equal(t, desk.DefaultFinishTimeout, time.Since(begun))
+		require.Len(t, reported, 2)
+		assert.ErrorIs(t, reported[0], context.DeadlineExceeded)
+		assert.NoError(t, reported[1], "the callback's ctx has not ended")
+		assert.Empty(t, d.slots("a"), "the other step was taken")
+		require.NoError(t, d.reapAll(t.Context(), d.now.Add(patience+time.Second)))
+		w.quiet(t)
+	})
 }

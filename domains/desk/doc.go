@@ -42,7 +42,7 @@
 //	V1  A visitor has at most one open session, and the visitor's entry names it.
 //
 // "At rest" is after a Reap with no other operation running. All others hold in every state of the store. The tests
-// check every state, with a crash at every step and at every command.
+// check every state, with a crash and with an interruption at every step.
 //
 // # Requirements
 //

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,7 +14,7 @@ import (
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/domains/session"
 	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/driver"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 // limit is how many sessions each agent of the tests may have.
@@ -22,115 +22,71 @@ const limit = 3
 
 // observedStore is a Store in memory that checks the rules in each of its states.
 type observedStore struct {
-	mu      sync.Mutex
-	values  map[string]rmw.Value
-	version map[string]uint64
+	*rmwtest.Memory
 
 	sessions map[string]session.Session
 	agents   map[string]mcc.Agent
 	visitors map[string]session.Visitor
 
-	snapshots  int
-	violations map[string]int    // by rule
-	first      map[string]string // the first of each
+	writes     int
+	violations map[string]string // the first of each rule
 }
 
 func newObservedStore() *observedStore {
 	return &observedStore{
-		values: map[string]rmw.Value{}, version: map[string]uint64{},
+		Memory:   rmwtest.NewMemory(),
 		sessions: map[string]session.Session{}, agents: map[string]mcc.Agent{}, visitors: map[string]session.Visitor{},
-		violations: map[string]int{}, first: map[string]string{},
+		violations: map[string]string{},
 	}
 }
 
-// Read implements [rmw.Store].
-func (w *observedStore) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
-	v, _ := w.load(key)
-	return v, ctx.Err()
-}
-
-// Update implements [rmw.Store], as optimistically as can be.
+// Update implements [rmw.Store].
 func (w *observedStore) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	for attempt := 1; ; attempt++ {
-		if err := ctx.Err(); err != nil {
-			return rmw.Result{}, err
-		}
-		cur, version := w.load(key)
-		next, err := fn(ctx, cur)
-		if err != nil {
-			return rmw.Result{Attempts: attempt}, err
-		}
-		write, _, err := driver.CheckWrite(key, cur, next)
-		if err != nil || !write {
-			return rmw.Result{Before: cur, After: cur, Attempts: attempt}, err
-		}
-		if w.commit(key, version, next) {
-			return rmw.Result{Before: cur, After: next, Written: true, Attempts: attempt}, nil
-		}
+	res, err := w.Memory.Update(ctx, key, fn)
+	if res.Written {
+		w.observe(key.Name, res.After)
 	}
+	return res, err
 }
 
-func (w *observedStore) load(key rmw.Key) (rmw.Value, uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.values[key.Name], w.version[key.Name]
-}
-
-func (w *observedStore) commit(key rmw.Key, version uint64, next rmw.Value) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.version[key.Name] != version {
-		return false
-	}
-	w.version[key.Name]++
-	w.values[key.Name] = next
-	w.observe(key.Name, next)
-	return true
-}
-
-// observe takes a snapshot: nothing else is written meanwhile.
 func (w *observedStore) observe(name string, v rmw.Value) {
-	kind, id, _ := strings.Cut(name, ":")
-	switch kind {
+	w.writes++
+	switch kind, id, _ := strings.Cut(name, ":"); kind {
 	case "session":
-		w.sessions[id] = decode[session.Session](v)
+		put(w.sessions, id, v)
 	case "visitor":
-		if v.Exists() {
-			w.visitors[id] = decode[session.Visitor](v)
-		} else {
-			delete(w.visitors, id)
-		}
+		put(w.visitors, id, v)
 	case "agent":
-		if !v.Exists() {
-			delete(w.agents, id)
-			return
-		}
 		before := w.agents[id]
-		w.agents[id] = decode[mcc.Agent](v)
-		w.reservations(before, w.agents[id])
+		put(w.agents, id, v)
+		w.checkReservations(before, w.agents[id])
 	}
-	w.snapshots++
-	w.slots()
-	w.owners()
-	w.open()
+	w.checkSlots()
+	w.checkOwners()
+	w.checkVisitors()
 }
 
-func decode[T any](v rmw.Value) T {
+// put stores the entity of v, or removes it.
+func put[T any](all map[string]T, id string, v rmw.Value) {
+	if !v.Exists() {
+		delete(all, id)
+		return
+	}
 	var t T
 	if err := json.Unmarshal([]byte(v.Text()), &t); err != nil {
 		panic(err) // a test's own
 	}
-	return t
+	all[id] = t
 }
 
 func (w *observedStore) violated(rule, format string, args ...any) {
-	if w.violations[rule]++; w.violations[rule] == 1 {
-		w.first[rule] = fmt.Sprintf(format, args...)
+	if w.violations[rule] == "" {
+		w.violations[rule] = rule + ": " + fmt.Sprintf(format, args...)
 	}
 }
 
-// reservations checks M5: no slot is reserved with an agent that is not online and accepting.
-func (w *observedStore) reservations(before, after mcc.Agent) {
+// checkReservations checks M5: no slot is reserved with an agent that is not online and accepting.
+func (w *observedStore) checkReservations(before, after mcc.Agent) {
 	for id, slot := range after.Slots {
 		old, there := before.Slots[id]
 		fresh := !there || old.Epoch < slot.Epoch
@@ -140,8 +96,8 @@ func (w *observedStore) reservations(before, after mcc.Agent) {
 	}
 }
 
-// slots is M1: not more slots than permitted.
-func (w *observedStore) slots() {
+// checkSlots checks M1: no more slots than permitted.
+func (w *observedStore) checkSlots() {
 	for id, a := range w.agents {
 		n := 0
 		for _, slot := range a.Slots {
@@ -155,19 +111,15 @@ func (w *observedStore) slots() {
 	}
 }
 
-// owners checks M2 and M4: an agent with a session has a slot, and no two agents hold the same session.
-func (w *observedStore) owners() {
-	has := map[string]int{}
+// checkOwners checks M2 and M4: an agent with a session has a slot, and no two agents hold the same session. With M1,
+// no agent has more sessions than permitted.
+func (w *observedStore) checkOwners() {
 	for id, s := range w.sessions {
 		if s.AgentID == "" {
 			continue
 		}
-		slot, there := w.agents[s.AgentID].Slots[id]
-		if !there {
+		if _, there := w.agents[s.AgentID].Slots[id]; !there {
 			w.violated("M2", "agent %s has session %s and no slot for it", s.AgentID, id)
-		}
-		if !slot.Forced {
-			has[s.AgentID]++
 		}
 		for other, a := range w.agents {
 			if slot, there := a.Slots[id]; there && other != s.AgentID && slot.State == mcc.Held && slot.Epoch == s.Epoch {
@@ -175,15 +127,10 @@ func (w *observedStore) owners() {
 			}
 		}
 	}
-	for agent, n := range has {
-		if n > limit {
-			w.violated("M1", "agent %s has %d sessions of %d", agent, n, limit)
-		}
-	}
 }
 
-// open is V1: one open session for a visitor, the one that the entry names.
-func (w *observedStore) open() {
+// checkVisitors checks V1: one open session for a visitor, the one that the entry names.
+func (w *observedStore) checkVisitors() {
 	of := map[string]string{}
 	for id, s := range w.sessions {
 		if s.Status == session.Closed || s.VisitorID == "" {
@@ -193,16 +140,14 @@ func (w *observedStore) open() {
 			w.violated("V1", "visitor %s has sessions %s and %s open", s.VisitorID, other, id)
 		}
 		of[s.VisitorID] = id
-		if w.visitors[s.VisitorID].SessionID != id {
-			w.violated("V1", "visitor %s has session %s open, and the entry names %q", s.VisitorID, id, w.visitors[s.VisitorID].SessionID)
+		if named := w.visitors[s.VisitorID].SessionID; named != id {
+			w.violated("V1", "visitor %s has session %s open, and the entry names %q", s.VisitorID, id, named)
 		}
 	}
 }
 
 // rest checks M3: at rest, an agent has slots for its sessions only.
 func (w *observedStore) rest() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for id, a := range w.agents {
 		for sid, slot := range a.Slots {
 			if s := w.sessions[sid]; s.AgentID != id || slot.State != mcc.Held || slot.Epoch > s.Epoch {
@@ -220,20 +165,7 @@ func (w *observedStore) quiet(t *testing.T) {
 	assert.Empty(t, w.broken())
 }
 
-// broken lists the broken rules; it is empty if there are none.
+// broken lists the first violation of each broken rule.
 func (w *observedStore) broken() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.violations) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%v in %d snapshots: %v", w.violations, w.snapshots, slicesOf(w.first))
-}
-
-func slicesOf(m map[string]string) []string {
-	var all []string
-	for rule := range maps.Keys(m) {
-		all = append(all, rule+": "+m[rule])
-	}
-	return all
+	return strings.Join(slices.Sorted(maps.Values(w.violations)), "\n")
 }

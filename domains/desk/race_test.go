@@ -1,7 +1,0 @@
-//go:build race
-
-package desk_test
-
-// underRace: the detector makes everything ten times slower, and looks at the code, not
-// at how often it runs.
-const underRace = true
