@@ -63,9 +63,6 @@ func (d Desk) give(
 		}
 		s, err := d.sessions.Edit(ctx, sessionID, op, func(s *session.Session) error { return commit(s, seen.Epoch) })
 		if err == nil {
-			if from == agentID {
-				from = ""
-			}
 			d.finish(ctx, sessionID, d.settle(op.At, agentID, sessionID, s), d.settle(op.At, from, sessionID, s))
 			return s, nil
 		}

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,16 +53,12 @@ func (d Desk) Decline(ctx context.Context, op domains.Op, sessionID, agentID str
 func (d Desk) take(
 	ctx context.Context, op domains.Op, sessionID string, commit func(*session.Session) error,
 ) (session.Session, error) {
-	var from string
-	s, err := d.sessions.Edit(ctx, sessionID, op, func(s *session.Session) error {
-		from = s.AgentID
-		return commit(s)
-	})
+	s, err := d.sessions.Edit(ctx, sessionID, op, commit)
 	if err != nil {
 		return session.Session{}, err
 	}
-	from = cmp.Or(from, s.LastAgentID) // a retry finishes the steps of a crashed operation
-	d.finish(ctx, sessionID, d.settle(op.At, from, sessionID, s), func(ctx context.Context) error {
+	// A retry finishes the steps of a crashed operation.
+	d.finish(ctx, sessionID, d.settle(op.At, s.LastAgentID, sessionID, s), func(ctx context.Context) error {
 		if s.Status != session.Closed || s.VisitorID == "" {
 			return nil
 		}
