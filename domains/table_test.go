@@ -87,27 +87,3 @@ Hit        on       broken
 Hold       on       on
 `, lamp().Text())
 }
-
-func TestTableMarkdown(t *testing.T) {
-	assert.Equal(t, "| operation | from | to | when |\n|---|---|---|---|\n"+
-		"| `Make` | – | off |  |\n"+
-		"| `Buy` | – | off | in a shop |\n"+
-		"| `Press` | off | on |  |\n"+
-		"| `Press` | on | off |  |\n"+
-		"| `Clean` | off, on | same |  |\n"+
-		"| `Drop` | off, on | same | on a carpet |\n"+
-		"| `Drop` | off, on | broken | anywhere else |\n"+
-		"| `Hit` | on | broken |  |\n"+
-		"| `Hold` | on | on |  |\n", lamp().Markdown())
-}
-
-// One arrow per change of state, and none where the state stays.
-func TestTableMermaid(t *testing.T) {
-	assert.Equal(t, `stateDiagram-v2
-    [*] --> off: Make, Buy
-    off --> on: Press
-    on --> off: Press
-    off --> broken: Drop
-    on --> broken: Drop, Hit
-`, lamp().Mermaid())
-}
