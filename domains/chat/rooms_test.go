@@ -1,8 +1,6 @@
 package chat_test
 
 import (
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,7 +9,6 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
-	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -33,22 +30,6 @@ func TestPostWithIDOfAnotherOperation(t *testing.T) {
 	assert.Equal(t, uint64(1), seq)
 }
 
-// A room under another's key is an error, and one without an id has that of its key.
-func TestIDs(t *testing.T) {
-	m := rmwtest.NewMemory()
-	for id, says := range map[string]string{"8": `the key is that of the room "7"`, "": ""} {
-		require.NoError(t, m.Set(t.Context(), "chat:room:7", rmw.String(`{"id":"`+id+`","status":"open"}`), rmw.NoTTL))
-		room, err := chat.New(m, chat.Config{}).Touch(t.Context(), "7", op("a", 1))
-		if says != "" {
-			require.ErrorIs(t, err, rmw.ErrUndecodable)
-			require.ErrorContains(t, err, says)
-			continue
-		}
-		require.NoError(t, err)
-		assert.Equal(t, "7", room.ID)
-	}
-}
-
 // The prefix of the key, a codec instead of the layout and the expiry, and the table as a copy.
 func TestConfig(t *testing.T) {
 	m := rmwtest.NewMemory()
@@ -65,34 +46,4 @@ func TestConfig(t *testing.T) {
 	table := chat.Transitions()
 	table.Rows[0].To, table.Rows[1].From[0] = "x", "y"
 	assert.Equal(t, []string{"open", "closed"}, chat.Transitions().States())
-}
-
-// Many processes use one room on every path: a place is given once, and every message has its own number.
-func TestConcurrentProcesses(t *testing.T) {
-	const many, places = 6, 4
-	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
-		ctx, cfg := t.Context(), chat.Config{Layout: domains.HashByVersion}
-		_, err := chat.New(target.Open(), cfg).Create(ctx, "7", op("create", 0), chat.Room{Cap: places})
-		require.NoError(t, err)
-		var wg sync.WaitGroup
-		numbers := make([]uint64, many)
-		for i := range many {
-			rooms, who := chat.New(target.Open(), cfg), fmt.Sprint("m", i)
-			wg.Go(func() {
-				_, err := rooms.Join(ctx, "7", op(who, 1), who, chat.Member{})
-				if err != nil {
-					assert.ErrorIs(t, err, chat.ErrRoomFull)
-					return
-				}
-				numbers[i], _, err = rooms.Post(ctx, "7", op("post "+who, 2), who)
-				assert.NoError(t, err)
-			})
-		}
-		wg.Wait()
-		room, err := chat.New(target.Open(), cfg).Get(ctx, "7")
-		require.NoError(t, err)
-		assert.Len(t, room.Members, places)
-		assert.ElementsMatch(t, []uint64{0, 0, 1, 2, 3, 4}, numbers)
-		assert.Equal(t, uint64(1+2*places), room.Version)
-	})
 }

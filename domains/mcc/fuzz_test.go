@@ -1,7 +1,6 @@
 package mcc_test
 
 import (
-	"context"
 	"maps"
 	"reflect"
 	"testing"
@@ -26,15 +25,10 @@ func FuzzDecode(f *testing.F) {
 		`{"id":"a","status":"away","slots":{"s":null,"":{}},"Status":1,"version":18446744073709551615,"format":1}`)
 	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
 		layout, v := entities.Fuzzed(hash, data)
-		if !v.Exists() {
-			return
-		}
 		m := rmwtest.NewMemory()
 		require.NoError(t, m.Set(t.Context(), "agent:a", v, rmw.NoTTL))
-		a, err := mcc.New(m, mcc.Config{Layout: layout}).Get(context.Background(), "a")
-		if err != nil {
-			require.Nil(t, domains.RefusalOf(err), "%v", err)
-			require.ErrorIs(t, err, rmw.ErrUndecodable)
+		a, err := mcc.New(m, mcc.Config{Layout: layout}).Get(t.Context(), "a")
+		if !entities.Decoded(t, v, a, err) {
 			return
 		}
 		require.NoError(t, a.Check())

@@ -2,11 +2,13 @@ package mcc_test
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 )
 
 // model implements the package's document once more, as simply as possible. The zero model is no agent.
@@ -47,18 +49,15 @@ type step struct {
 	slots     []mcc.Settlement
 }
 
-const (
-	done    = ""
-	kept    = "keep"
-	invalid = "invalid"
-)
+// The outcomes of a step; the others are the codes of refusals, with details.
+const done, kept, invalid = entities.Changed, entities.Kept, entities.Invalid
 
 // ofSlots tells the operations that concern slots, and need no id.
 func (s step) ofSlots() bool {
 	return slices.Contains([]string{"Reserve", "Confirm", "Release", "Settle"}, s.op)
 }
 
-// do runs a step, and returns its outcome: done, kept, invalid or a refusal's code.
+// do runs a step, and returns its outcome.
 func (m *model) do(s step, cfg mcc.Config) string {
 	switch {
 	case !s.ofSlots() && slices.Contains(m.applied, s.id+" "+s.op):
@@ -204,7 +203,7 @@ func (m *model) reserve(s step, most int) string {
 	case there && old.Epoch > s.epoch:
 		return "slot_moved_on"
 	case m.status != "online" || !m.accepting:
-		return "not_accepting"
+		return "not_accepting: the agent is " + m.status
 	case there && old.Epoch == s.epoch && old.State == "held":
 		return kept
 	case there && old.Epoch == s.epoch && (forced || !old.Forced):
@@ -222,7 +221,7 @@ func (m *model) reserve(s step, most int) string {
 		}
 	}
 	if !forced && most != -1 && others >= most {
-		return "agent_full"
+		return fmt.Sprintf("agent_full: %d of %d", others, most)
 	}
 	m.slots[s.session] = mcc.Slot{Epoch: s.epoch, State: "reserved", Forced: forced, Since: m.seen, Until: s.until}
 	m.assignedAt = m.seen

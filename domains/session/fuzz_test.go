@@ -1,9 +1,10 @@
 package session_test
 
 import (
-	"context"
+	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,25 +20,6 @@ func seed(f *testing.F, documents ...string) {
 	entities.Seed(f, func(document string) rmw.Value { return stored(f, domains.Hash, document) }, documents...)
 }
 
-// read decodes data as Sessions does, and fails unless the result is a value or a clear error.
-func read[T any](t *testing.T, data rmw.Value, key string, get func(s session.Sessions) (T, error)) (T, bool) {
-	for _, layout := range entities.Layouts() {
-		if data.Exists() && (data.Kind() == rmw.KindHash) == (layout == domains.JSON) {
-			continue
-		}
-		m := rmwtest.NewMemory()
-		require.NoError(t, m.Set(t.Context(), key, data, rmw.NoTTL))
-		got, err := get(session.New(m, session.Config{Layout: layout}))
-		if err == nil {
-			return got, data.Exists()
-		}
-		require.Nil(t, domains.RefusalOf(err), "%v", err)
-		require.ErrorIs(t, err, rmw.ErrUndecodable)
-	}
-	var none T
-	return none, false
-}
-
 func FuzzDecodeSession(f *testing.F) {
 	for _, status := range session.Transitions().States() {
 		seed(f, legacy(session.Status(status)))
@@ -45,18 +27,24 @@ func FuzzDecodeSession(f *testing.F) {
 	seed(f, full, `{"id":"s","status":"closed","closed_at":5,"close_reason":"x","rate_until":9,"rating":{"score":4,"at":6,"x":"<"}}`,
 		`{"id":"s","status":"queued","epoch":9007199254740991,"declined":["a","b"],"transfers":[null,{}],"version":18446744073709551615}`,
 		`{"id":"s","status":"active","agent_id":"a","updated_at":253402300799999,"applied":[{"id":"x","number":3,"y":1}],"ID":1}`)
+	seed(f, `{"id":"","status":"queued"}`, `{"id":"cs-s","status":"queued"}`)
+	for _, times := range []string{ // of clocks that were ahead, and of services that do not store all times
+		`"status":"queued","created_at":%[1]d,"queued_at":%[2]d`,
+		`"status":"queued","created_at":%[3]d,"queued_at":%[2]d,"taken_at":%[1]d`,
+		`"status":"active","agent_id":"a","created_at":%[3]d,"first_response_at":%[2]d,"last_visitor_at":%[1]d`,
+		`"status":"active","agent_id":"a","created_at":%[1]d,"queued_at":%[2]d,"taken_at":%[1]d,"assigned_at":%[2]d`,
+	} {
+		seed(f, fmt.Sprintf(`{"id":"s",`+times+`}`, at(5), at(6), at(4)))
+	}
 	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
 		layout, v := entities.Fuzzed(hash, data)
-		s, ok := read(t, v, "session:s", func(s session.Sessions) (session.Session, error) {
-			n, err := s.Get(context.Background(), "s")
-			if domains.RefusalOf(err) == session.ErrNoSession && !v.Exists() {
-				err = nil
-			}
-			return n, err
-		})
-		if !ok {
+		m := rmwtest.NewMemory()
+		require.NoError(t, m.Set(t.Context(), "session:s", v, rmw.NoTTL))
+		s, err := session.New(m, session.Config{Layout: layout}).Get(t.Context(), "s")
+		if !entities.Decoded(t, v, s, err) {
 			return
 		}
+		require.Equal(t, "s", s.ID)
 		require.NoError(t, s.Check())
 		entities.RoundTrip[session.Session](t, layout, &s, v)
 		everyOperation(t, layout, s, v)
@@ -66,10 +54,9 @@ func FuzzDecodeSession(f *testing.F) {
 // everyOperation applies each operation to a session that was read: one that succeeds leaves a session that can
 // be stored, and one that is refused leaves it as it was.
 func everyOperation(t *testing.T, layout domains.Layout, s session.Session, cur rmw.Value) {
-	s.Waited(minute(0))
-	s.FirstResponse()
-	s.Lasted(minute(0))
-	s.Chatted()
+	for _, d := range []time.Duration{s.Waited(minute(0)), s.FirstResponse(), s.Lasted(minute(0)), s.Chatted()} {
+		require.GreaterOrEqual(t, d, time.Duration(0))
+	}
 	for _, op := range allOperations() {
 		for _, moment := range []domains.Time{1, max(1, s.UpdatedAt), max(1, s.RateUntil), at(0), maxTime} {
 			one := usual(op, s)
@@ -97,10 +84,10 @@ func FuzzDecodeVisitor(f *testing.F) {
 		`{"id":"v","session_id":"s","state":"reserved","format":1,"version":3,"applied":[{"id":"x"}],"State":1}`)
 	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
 		layout, value := entities.Fuzzed(hash, data)
-		v, ok := read(t, value, "visitor:v", func(s session.Sessions) (session.Visitor, error) {
-			return s.Visitor(context.Background(), "v")
-		})
-		if !ok {
+		m := rmwtest.NewMemory()
+		require.NoError(t, m.Set(t.Context(), "visitor:v", value, rmw.NoTTL))
+		v, err := session.New(m, session.Config{Layout: layout}).Visitor(t.Context(), "v")
+		if !entities.Decoded(t, value, v, err) {
 			return
 		}
 		require.NoError(t, v.Check())

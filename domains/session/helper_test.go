@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/domains"
@@ -107,12 +106,4 @@ func (b *fixture) put(key, document string) {
 // stored is a document as it lies in the store.
 func stored(t testing.TB, layout domains.Layout, document string) rmw.Value {
 	return entities.Stored(t, layout, document, "", "")
-}
-
-// untouched asserts that call does not change the value of the key.
-func (b *fixture) untouched(key string, call func()) {
-	b.Helper()
-	before := b.look(key)
-	call()
-	assert.True(b, before.Equal(b.look(key)), "something was written")
 }

@@ -100,6 +100,19 @@ func Seed(f *testing.F, asHash func(document string) rmw.Value, documents ...str
 	}
 }
 
+// Decoded reports whether a read of the stored value v returned an entity. It fails if the error of another value does
+// not say that the value cannot be decoded.
+func Decoded[T any](t *testing.T, v rmw.Value, entity T, err error) bool {
+	if !v.Exists() || err == nil {
+		return v.Exists()
+	}
+	require.Nil(t, domains.RefusalOf(err), "%v", err)
+	require.ErrorIs(t, err, rmw.ErrUndecodable)
+	require.NotErrorIs(t, err, rmw.ErrInvalid)
+	require.Zero(t, entity)
+	return false
+}
+
 // RoundTrip encodes an entity, decodes it, and requires that the result is encoded the same. cur is the stored value.
 func RoundTrip[T any, E domains.Entity[T]](t *testing.T, layout domains.Layout, entity *T, cur rmw.Value) {
 	codec := domains.CodecOf[T, E](layout, nil)
