@@ -107,12 +107,10 @@ func TestShareBesideWatch(t *testing.T) {
 		{processes: 2, goroutines: 4},
 		{processes: 2, goroutines: 4, cfg: onDemand},
 	} {
-		t.Run(fmt.Sprintf("%dx%d %v on demand %v", n.processes, n.goroutines, n.kind, n.cfg.LockOnDemand), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				share := n.run(t)
-				assert.GreaterOrEqual(t, share, 0.3)
-				assert.LessOrEqual(t, share, 0.95)
-			})
+		bubble(t, fmt.Sprintf("%dx%d %v on demand %v", n.processes, n.goroutines, n.kind, n.cfg.LockOnDemand), func(t *testing.T) {
+			share := n.run(t)
+			assert.GreaterOrEqual(t, share, 0.3)
+			assert.LessOrEqual(t, share, 0.95)
 		})
 	}
 }
@@ -139,57 +137,55 @@ func TestStarvedBesideUnbrokenWatch(t *testing.T) {
 func TestRefusedCommitBreaksWatch(t *testing.T) {
 	for _, ttl := range []time.Duration{0, time.Millisecond, time.Minute} {
 		for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
-			t.Run(fmt.Sprint(kind, ttl), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{})
-					ctx, rdb := t.Context(), f.direct()
-					legacy := rdb.Conn()
-					defer func() { require.NoError(t, legacy.Close()) }()
-					exec := func() error {
-						require.NoError(t, legacy.Do(ctx, "MULTI").Err())
-						require.NoError(t, legacy.Do(ctx, "ECHO", "x").Err())
-						return legacy.Do(ctx, "EXEC").Err()
+			bubble(t, fmt.Sprint(kind, ttl), func(t *testing.T) {
+				f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{})
+				ctx, rdb := t.Context(), f.direct()
+				legacy := rdb.Conn()
+				defer func() { require.NoError(t, legacy.Close()) }()
+				exec := func() error {
+					require.NoError(t, legacy.Do(ctx, "MULTI").Err())
+					require.NoError(t, legacy.Do(ctx, "ECHO", "x").Err())
+					return legacy.Do(ctx, "EXEC").Err()
+				}
+				foreign := func(n string) {
+					if kind == rmw.KindHash {
+						require.NoError(t, rdb.HSet(ctx, "k", "f", n).Err())
+					} else {
+						require.NoError(t, rdb.Set(ctx, "k", n, 0).Err())
 					}
-					foreign := func(n string) {
+					if ttl > 0 {
+						require.NoError(t, rdb.PExpire(ctx, "k", ttl).Err())
+					}
+					require.NoError(t, legacy.Do(ctx, "WATCH", "k").Err())
+				}
+				calls := 0
+				key := rmw.Key{Name: "k", Kind: kind}
+				_, err := f.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+					switch calls++; calls {
+					case 1:
+						foreign("1")
+						require.NoError(t, exec(), "control: nothing has touched the key")
+						foreign("2")
+					case 2:
+						assert.ErrorIs(t, exec(), redis.Nil)
 						if kind == rmw.KindHash {
-							require.NoError(t, rdb.HSet(ctx, "k", "f", n).Err())
+							assert.Equal(t, map[string]string{"f": "2"}, rdb.HGetAll(ctx, "k").Val())
 						} else {
-							require.NoError(t, rdb.Set(ctx, "k", n, 0).Err())
+							assert.Equal(t, "2", rdb.Get(ctx, "k").Val())
 						}
-						if ttl > 0 {
-							require.NoError(t, rdb.PExpire(ctx, "k", ttl).Err())
+						want := ttl
+						if ttl == 0 {
+							want = -1
 						}
-						require.NoError(t, legacy.Do(ctx, "WATCH", "k").Err())
+						assert.Equal(t, want, rdb.PTTL(ctx, "k").Val())
 					}
-					calls := 0
-					key := rmw.Key{Name: "k", Kind: kind}
-					_, err := f.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-						switch calls++; calls {
-						case 1:
-							foreign("1")
-							require.NoError(t, exec(), "control: nothing has touched the key")
-							foreign("2")
-						case 2:
-							assert.ErrorIs(t, exec(), redis.Nil)
-							if kind == rmw.KindHash {
-								assert.Equal(t, map[string]string{"f": "2"}, rdb.HGetAll(ctx, "k").Val())
-							} else {
-								assert.Equal(t, "2", rdb.Get(ctx, "k").Val())
-							}
-							want := ttl
-							if ttl == 0 {
-								want = -1
-							}
-							assert.Equal(t, want, rdb.PTTL(ctx, "k").Val())
-						}
-						if kind == rmw.KindHash {
-							return cur.With("f", "3"), nil
-						}
-						return rmw.String("3"), nil
-					})
-					require.NoError(t, err)
-					assert.Equal(t, 2, calls)
+					if kind == rmw.KindHash {
+						return cur.With("f", "3"), nil
+					}
+					return rmw.String("3"), nil
 				})
+				require.NoError(t, err)
+				assert.Equal(t, 2, calls)
 			})
 		}
 	}

@@ -19,8 +19,7 @@ import (
 func TestDeadStoreFailsFast(t *testing.T) {
 	fail := func(t *testing.T, cfg lockupdate.Config) (f *fixture, took time.Duration, restore func()) {
 		f = newFixture(t, cfg)
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+		key := f.warmKey()
 		restore = f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.HangRequest})
 		for range 20 {
 			began := time.Now()
@@ -62,8 +61,7 @@ func TestDeadStoreFailsFast(t *testing.T) {
 
 // Contention, error replies and canceled calls do not open the breaker.
 func TestBreakerIgnoresContentionAndRefusals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxWait: time.Millisecond})
+	withFixture(t, lockupdate.Config{MaxWait: time.Millisecond}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "s"}
 		f.takeAsOther(key, 0)
 		for range 50 {
@@ -92,8 +90,7 @@ func TestBreakerIgnoresContentionAndRefusals(t *testing.T) {
 
 // An open breaker does not stop renewals and releases.
 func TestBreakerLetsRenewalsAndReleasesPass(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+	withFixture(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		l, err := f.store.Lock(t.Context(), "held")
 		require.NoError(t, err)
 		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.DropRequest})

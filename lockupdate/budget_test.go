@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,36 +35,32 @@ func TestBudget(t *testing.T) {
 		"unchanged": {key: text, fn: keep, before: 1, after: 1, commands: []string{"acquire", "read", "release"}, calls: 9},
 		"aborted":   {key: text, fn: abort, before: 1, after: 1, commands: []string{"acquire", "read", "release"}, calls: 9},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, tc.cfg)
-				_, err := f.store.Update(t.Context(), hash, setField("f", "1"))
-				require.NoError(t, err)
-				f.warm(text)
-				_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
-				_, _ = f.store.Update(t.Context(), tc.key, setField("f", "0"))
-				f.settle()
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, tc.cfg)
+			f.update(hash, setField("f", "1"))
+			f.warm(text)
+			_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
+			_, _ = f.store.Update(t.Context(), tc.key, setField("f", "0"))
+			f.settle()
 
-				// Blocked, so that it is not counted before Update returns.
-				unblock := f.block("release")
-				start, executed := f.meter.Read(), f.executed()
-				_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
-				answered := f.meter.Read()
-				unblock()
-				f.waitReleases()
-				assert.Equal(t, tc.calls, f.executed()-executed, "calls on the servers")
-				assert.EqualValues(t, tc.before, answered.Sub(start).RoundTrips, "round trips before Update returns")
-				assert.EqualValues(t, tc.after, f.meter.Read().Sub(answered).RoundTrips, "round trips after Update returned")
-				assert.Equal(t, tc.commands, f.calls())
-			})
+			// Blocked, so that it is not counted before Update returns.
+			unblock := f.block("release")
+			start, executed := f.meter.Read(), f.executed()
+			_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
+			answered := f.meter.Read()
+			unblock()
+			f.waitReleases()
+			assert.Equal(t, tc.calls, f.executed()-executed, "calls on the servers")
+			assert.EqualValues(t, tc.before, answered.Sub(start).RoundTrips, "round trips before Update returns")
+			assert.EqualValues(t, tc.after, f.meter.Read().Sub(answered).RoundTrips, "round trips after Update returned")
+			assert.Equal(t, tc.commands, f.calls())
 		})
 	}
 }
 
 // A section costs a round trip before it begins, and one behind its caller.
 func TestSectionBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		require.NoError(t, f.store.WithLock(t.Context(), "s", nothing))
 		f.settle()
 		start := f.meter.Read()
@@ -80,10 +75,7 @@ func TestSectionBudget(t *testing.T) {
 }
 
 func TestReadBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		start := f.meter.Read()
 		assert.Equal(t, "www", f.text(key))
 		assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
@@ -94,10 +86,7 @@ func TestReadBudget(t *testing.T) {
 // The reply to a refused commit contains the stored value, so a retry costs one round trip, not
 // two.
 func TestConflictBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.direct()
 		start := f.meter.Read()
 		res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
@@ -115,8 +104,7 @@ func TestConflictBudget(t *testing.T) {
 // From 1 KiB on, a commit sends the digest of the base value instead of the value.
 func TestBytesPerLargeUpdate(t *testing.T) {
 	const overhead = 128 + 48 + 519 // as in TestBytesPerUpdate, plus 128 bytes
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "room:0000001"}
 		f.warm(key)
 		for _, size := range []int{1023, 1024, 100_000} {
@@ -146,17 +134,15 @@ func TestBytesPerLargeUpdate(t *testing.T) {
 // An update of 128 bytes receives the value once and sends it twice: as the base and as the new
 // value. The rest is overhead.
 func TestBytesPerUpdate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "room:0000001"}
 		f.warm(key)
 		text := strings.Repeat("x", 128)
 		put := func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(text), nil }
-		_, err := f.store.Update(t.Context(), key, put)
-		require.NoError(t, err)
+		f.update(key, put)
 		f.settle()
 		start := f.meter.Read()
-		_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			text = strings.Repeat("y", 128)
 			return put(ctx, cur)
 		})

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,24 +37,22 @@ func TestFunctionsOfTheConfigAreContained(t *testing.T) {
 		}
 	}
 	for name, cfg := range cfgs {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-				f := newFixture(t, cfg)
-				for range 2 { // each time one commit for all, and a wait
-					for _, call := range f.runBatch(rmw.Key{Name: "s"}, appendText("a"), appendText("b"), appendText("c")) {
-						require.NoError(t, call.err)
-					}
+		bubble(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			f := newFixture(t, cfg)
+			for range 2 { // each time one commit for all, and a wait
+				for _, call := range f.runBatch(rmw.Key{Name: "s"}, appendText("a"), appendText("b"), appendText("c")) {
+					require.NoError(t, call.err)
 				}
-				f.waitReleases()
-				assert.Equal(t, "abcabc", f.text(rmw.Key{Name: "s"}))
-				assert.Greater(t, f.store.Stats().ObserverPanics, uint64(1))
-				assert.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
-				if !strings.HasPrefix(name, "nil") {
-					assert.Contains(t, log.String(), "TestFunctionsOfTheConfigAreContained", "the stack")
-				}
-			})
+			}
+			f.waitReleases()
+			assert.Equal(t, "abcabc", f.text(rmw.Key{Name: "s"}))
+			assert.Greater(t, f.store.Stats().ObserverPanics, uint64(1))
+			assert.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
+			if !strings.HasPrefix(name, "nil") {
+				assert.Contains(t, log.String(), "TestFunctionsOfTheConfigAreContained", "the stack")
+			}
 		})
 	}
 }

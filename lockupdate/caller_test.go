@@ -19,21 +19,19 @@ import (
 // An Update of the same key within fn is refused at once, with a reason, also within WithLock.
 func TestNestedUpdate(t *testing.T) {
 	for name, do := range ways {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
-				key := rmw.Key{Name: "s"}
-				_, err := do(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					_, err := f.store.Update(ctx, key, appendText("inner"))
-					require.ErrorIs(t, err, rmw.ErrInvalid)
-					require.ErrorContains(t, err, "wait for itself")
-					_, err = f.store.Update(ctx, rmw.Key{Name: "another"}, appendText("fine"))
-					require.NoError(t, err)
-					return rmw.String("outer"), nil
-				})
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{})
+			key := rmw.Key{Name: "s"}
+			_, err := do(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				_, err := f.store.Update(ctx, key, appendText("inner"))
+				require.ErrorIs(t, err, rmw.ErrInvalid)
+				require.ErrorContains(t, err, "wait for itself")
+				_, err = f.store.Update(ctx, rmw.Key{Name: "another"}, appendText("fine"))
 				require.NoError(t, err)
-				assert.Equal(t, "outer", f.text(key))
+				return rmw.String("outer"), nil
 			})
+			require.NoError(t, err)
+			assert.Equal(t, "outer", f.text(key))
 		})
 	}
 }
@@ -41,13 +39,11 @@ func TestNestedUpdate(t *testing.T) {
 // With a foreign ctx, the nested Update is not detected: it waits until the outer one loses its
 // lock.
 func TestNestedUpdateWithAnotherCtx(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxHold: time.Minute})
+	withFixture(t, lockupdate.Config{MaxHold: time.Minute}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "s"}
 		began := time.Now()
 		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			_, err := f.store.Update(t.Context(), key, appendText("inner"))
-			require.NoError(t, err)
+			f.update(key, appendText("inner"))
 			return appendText("outer")(ctx, cur)
 		})
 		require.ErrorIs(t, err, rmw.ErrLockLost)
@@ -75,8 +71,7 @@ func (e fullError) Error() string { return e.room + " is full" }
 // If fn fails because its lease ended, its error is wrapped in rmw.ErrLockLost, without
 // context.Canceled: the caller's ctx has not ended.
 func TestFnErrorAfterLostLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxHold: time.Second})
+	withFixture(t, lockupdate.Config{MaxHold: time.Second}, func(t *testing.T, f *fixture) {
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			<-ctx.Done()
 			return cur, fmt.Errorf("%w: %w", fullError{"7"}, ctx.Err())
@@ -91,16 +86,11 @@ func TestFnErrorAfterLostLock(t *testing.T) {
 
 // The next update does not wait for a release in flight, which may hang. It takes the lock over.
 func TestOwnReleaseHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.HangRequest})
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
+		f.update(key, appendText("x"))
 		began := time.Now()
-		res, err := f.store.Update(t.Context(), key, appendText("y"))
-		require.NoError(t, err)
+		res := f.update(key, appendText("y"))
 		assert.Zero(t, time.Since(began))
 		assert.Zero(t, res.Waited)
 		assert.Equal(t, "wwwxy", f.text(key))
@@ -118,8 +108,7 @@ func panics(script string) hook {
 
 // The panic of a hook fails its command, and nothing else.
 func TestPanicInAHook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		f.warm(rmw.Key{Name: "s"})
 		f.rdb.AddHook(panics("commit_string"))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -128,8 +117,7 @@ func TestPanicInAHook(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 		require.ErrorContains(t, err, "panicked: a bug in a hook")
 	})
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		rdb := redis.NewClient(f.opts)
 		defer func() { require.NoError(t, rdb.Close()) }()
 		rdb.AddHook(panics("release"))
@@ -143,10 +131,7 @@ func TestPanicInAHook(t *testing.T) {
 
 // An Update that is queued behind a WithLock reports its own operation.
 func TestErrorsOfQueuedCallsNameTheirOp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.takeAsOther(key, 0)
 		errs := make(chan error, 2)
 		go func() { errs <- f.store.WithLock(t.Context(), "s", nothing) }()

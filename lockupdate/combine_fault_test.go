@@ -37,10 +37,7 @@ func (f *fixture) runTwoBatches(key rmw.Key, first, second []rmw.UpdateFunc, mea
 // A foreign write before a commit refuses the batch, and the next batch that was built on it. All
 // fns run again on the foreign value.
 func TestRefusedBatchRunsAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.direct()
 		calls := f.runTwoBatches(key, []rmw.UpdateFunc{appendText("a"), keep, abort, appendText("b")},
 			[]rmw.UpdateFunc{appendText("c"), keep, appendText("d")},
@@ -64,10 +61,7 @@ func TestRefusedBatchRunsAgain(t *testing.T) {
 // If a commit is refused while the fn of the next batch runs, that fn runs again. Its base value
 // was never stored.
 func TestRefusalDuringFnRunsItAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.direct()
 		unblock := f.block("commit_string")
 		first := start(t.Context(), f.store, key, appendText("a,"))
@@ -92,10 +86,7 @@ func TestRefusalDuringFnRunsItAgain(t *testing.T) {
 // If every commit is refused, each call of the batch fails after Config.MaxAttempts, and nothing is
 // written.
 func TestMaxAttemptsBoundsABatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxAttempts: 3})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{MaxAttempts: 3}, func(t *testing.T, f *fixture, key rmw.Key) {
 		n := 0
 		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Times: -1, Do: func() {
 			n++
@@ -119,46 +110,42 @@ func TestLostCommitOfABatch(t *testing.T) {
 		"late":         {Action: proxytest.ExecuteLater, Delay: 5 * time.Second, Text: "ERR handle response, backend conn reset"},
 		"not executed": {Action: proxytest.RefuseWith, Text: "LOADING Redis is loading the dataset in memory"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
-				gate := make(chan struct{})
-				fault.Match, fault.Do = isScript("commit_string"), func() { <-gate }
-				f.proxy.Inject(fault)
-				proceed, calls := f.enqueue(key, appendText("a,"), abort, keep, appendText("b,"))
-				go proceed()
-				synctest.Wait()
-				for _, fn := range []rmw.UpdateFunc{appendText("c,"), keep, abort} {
-					calls = append(calls, start(t.Context(), f.store, key, fn))
-				}
-				close(gate)
-				for _, call := range calls {
-					<-call.done
-				}
-				reason := rmw.ErrOutcomeUnknown
-				if name == "not executed" {
-					reason = rmw.ErrUnavailable
-				}
-				for _, i := range []int{0, 3} {
-					require.ErrorIs(t, calls[i].err, reason)
-				}
-				base := "www"
-				if name == "reply lost" || name == "hangs" {
-					base = "wwwa,b,"
-				}
-				assert.Equal(t, errRoomFull, calls[1].err)
-				require.NoError(t, calls[2].err)
-				assert.Equal(t, base, calls[2].res.After.Text())
-				require.NoError(t, calls[4].err)
-				assert.Equal(t, base+"c,", calls[4].res.After.Text())
-				assert.Equal(t, 2, calls[4].res.Attempts)
-				assert.Equal(t, base+"c,", calls[5].res.Before.Text())
-				assert.Equal(t, errRoomFull, calls[6].err)
-				time.Sleep(20 * time.Second)
-				assert.Equal(t, base+"c,", f.text(key), "the late commit finds another value")
-			})
+		bubble(t, name, func(t *testing.T) {
+			f, key := warmFixture(t, lockupdate.Config{})
+			gate := make(chan struct{})
+			fault.Match, fault.Do = isScript("commit_string"), func() { <-gate }
+			f.proxy.Inject(fault)
+			proceed, calls := f.enqueue(key, appendText("a,"), abort, keep, appendText("b,"))
+			go proceed()
+			synctest.Wait()
+			for _, fn := range []rmw.UpdateFunc{appendText("c,"), keep, abort} {
+				calls = append(calls, start(t.Context(), f.store, key, fn))
+			}
+			close(gate)
+			for _, call := range calls {
+				<-call.done
+			}
+			reason := rmw.ErrOutcomeUnknown
+			if name == "not executed" {
+				reason = rmw.ErrUnavailable
+			}
+			for _, i := range []int{0, 3} {
+				require.ErrorIs(t, calls[i].err, reason)
+			}
+			base := "www"
+			if name == "reply lost" || name == "hangs" {
+				base = "wwwa,b,"
+			}
+			assert.Equal(t, errRoomFull, calls[1].err)
+			require.NoError(t, calls[2].err)
+			assert.Equal(t, base, calls[2].res.After.Text())
+			require.NoError(t, calls[4].err)
+			assert.Equal(t, base+"c,", calls[4].res.After.Text())
+			assert.Equal(t, 2, calls[4].res.Attempts)
+			assert.Equal(t, base+"c,", calls[5].res.Before.Text())
+			assert.Equal(t, errRoomFull, calls[6].err)
+			time.Sleep(20 * time.Second)
+			assert.Equal(t, base+"c,", f.text(key), "the late commit finds another value")
 		})
 	}
 }
@@ -235,37 +222,29 @@ func TestCallersLeave(t *testing.T) {
 			return call
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				call := tc.leave(t, f, key, ctx, cancel)
-				<-call.done
-				require.ErrorIs(t, call.err, context.Canceled)
-				if tc.unknown {
-					require.ErrorIs(t, call.err, rmw.ErrOutcomeUnknown)
-				} else {
-					require.NotErrorIs(t, call.err, rmw.ErrOutcomeUnknown)
-				}
-				began := time.Now()
-				_, err := f.store.Update(t.Context(), key, appendText("b"))
-				require.NoError(t, err)
-				assert.Less(t, time.Since(began), 11*time.Second)
-				assert.Equal(t, tc.final, f.text(key))
-			})
+		bubble(t, name, func(t *testing.T) {
+			f, key := warmFixture(t, lockupdate.Config{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			call := tc.leave(t, f, key, ctx, cancel)
+			<-call.done
+			require.ErrorIs(t, call.err, context.Canceled)
+			if tc.unknown {
+				require.ErrorIs(t, call.err, rmw.ErrOutcomeUnknown)
+			} else {
+				require.NotErrorIs(t, call.err, rmw.ErrOutcomeUnknown)
+			}
+			began := time.Now()
+			f.update(key, appendText("b"))
+			assert.Less(t, time.Since(began), 11*time.Second)
+			assert.Equal(t, tc.final, f.text(key))
 		})
 	}
 }
 
 // If ctx ends at the moment when the call would run, the call fails and writes nothing.
 func TestCtxEndsAsTurnBegins(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		var want strings.Builder
 		want.WriteString("www")
 		for range 100 {

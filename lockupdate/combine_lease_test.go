@@ -33,44 +33,40 @@ func TestLeaseLostInABatch(t *testing.T) {
 		}},
 		"held too long": {lockupdate.Config{Lease: time.Second, MaxHold: 3 * time.Second}, func(*fixture) {}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, tc.cfg)
-				other := f.another(lockupdate.Config{})
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
-				attempts := 0
-				late := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					if attempts++; attempts == 1 {
-						tc.loseLease(f)
-						<-ctx.Done()
-						assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
-						time.Sleep(30 * time.Second)
-					}
-					return appendText("late,")(ctx, cur)
+		bubble(t, name, func(t *testing.T) {
+			f, key := warmFixture(t, tc.cfg)
+			other := f.another(lockupdate.Config{})
+			attempts := 0
+			late := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				if attempts++; attempts == 1 {
+					tc.loseLease(f)
+					<-ctx.Done()
+					assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
+					time.Sleep(30 * time.Second)
 				}
-				proceed, calls := f.enqueue(key, appendText("a,"), late, appendText("b,"))
-				theirs := start(t.Context(), other, key, appendText("theirs,"))
-				began := time.Now()
-				proceed()
-				for _, call := range []*pendingCall{calls[0], calls[2], theirs} {
-					<-call.done
-					require.NoError(t, call.err)
-					assert.Less(t, call.at.Sub(began), 4*time.Second, "later calls run without it")
-				}
-				<-calls[1].done
-				if name == "held too long" {
-					require.ErrorIs(t, calls[1].err, rmw.ErrLockLost, "MaxHold is over")
-					assert.NotContains(t, f.text(key), "late")
-				} else {
-					require.NoError(t, calls[1].err)
-					assert.Equal(t, 2, calls[1].res.Attempts)
-					assert.Contains(t, calls[1].res.Before.Text(), "theirs,")
-				}
-				for _, part := range []string{"a,", "b,", "theirs,"} {
-					assert.Contains(t, f.text(key), part)
-				}
-			})
+				return appendText("late,")(ctx, cur)
+			}
+			proceed, calls := f.enqueue(key, appendText("a,"), late, appendText("b,"))
+			theirs := start(t.Context(), other, key, appendText("theirs,"))
+			began := time.Now()
+			proceed()
+			for _, call := range []*pendingCall{calls[0], calls[2], theirs} {
+				<-call.done
+				require.NoError(t, call.err)
+				assert.Less(t, call.at.Sub(began), 4*time.Second, "later calls run without it")
+			}
+			<-calls[1].done
+			if name == "held too long" {
+				require.ErrorIs(t, calls[1].err, rmw.ErrLockLost, "MaxHold is over")
+				assert.NotContains(t, f.text(key), "late")
+			} else {
+				require.NoError(t, calls[1].err)
+				assert.Equal(t, 2, calls[1].res.Attempts)
+				assert.Contains(t, calls[1].res.Before.Text(), "theirs,")
+			}
+			for _, part := range []string{"a,", "b,", "theirs,"} {
+				assert.Contains(t, f.text(key), part)
+			}
 		})
 	}
 }
@@ -78,11 +74,8 @@ func TestLeaseLostInABatch(t *testing.T) {
 // A commit that hangs past the lease does not delay other processes, and overwrites none of their
 // updates.
 func TestLeaseLostDuringCommit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: time.Second})
+	withKey(t, lockupdate.Config{Lease: time.Second}, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.another(lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
 		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
 		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: 2 * time.Second})
 		mine := start(t.Context(), f.store, key, appendText("mine"))

@@ -34,29 +34,25 @@ func TestWaitersShareOneCommit(t *testing.T) {
 		"combining":    {"acquire": 1, "read": 1, "commit_string": 1, "release": 1},
 		"no combining": {"acquire": 1, "read": 1, "commit_string": 64, "release": 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{NoCombining: name != "combining"})
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
-				var fns []rmw.UpdateFunc
-				want := want
-				list := "www"
-				for i := range 64 {
-					fns = append(fns, appendText(fmt.Sprint(i, ",")))
-				}
-				for i, call := range f.runBatch(key, fns...) {
-					require.NoError(t, call.err)
-					assert.Equal(t, list, call.res.Before.Text())
-					list += fmt.Sprint(i, ",")
-					assert.Equal(t, list, call.res.After.Text())
-					assert.Equal(t, 1, call.res.Attempts)
-					assert.True(t, call.res.Written)
-				}
-				f.waitReleases()
-				assert.Equal(t, want, f.sent())
-				assert.Equal(t, list, f.text(key))
-			})
+		bubble(t, name, func(t *testing.T) {
+			f, key := warmFixture(t, lockupdate.Config{NoCombining: name != "combining"})
+			var fns []rmw.UpdateFunc
+			want := want
+			list := "www"
+			for i := range 64 {
+				fns = append(fns, appendText(fmt.Sprint(i, ",")))
+			}
+			for i, call := range f.runBatch(key, fns...) {
+				require.NoError(t, call.err)
+				assert.Equal(t, list, call.res.Before.Text())
+				list += fmt.Sprint(i, ",")
+				assert.Equal(t, list, call.res.After.Text())
+				assert.Equal(t, 1, call.res.Attempts)
+				assert.True(t, call.res.Written)
+			}
+			f.waitReleases()
+			assert.Equal(t, want, f.sent())
+			assert.Equal(t, list, f.text(key))
 		})
 	}
 }
@@ -64,9 +60,7 @@ func TestWaitersShareOneCommit(t *testing.T) {
 // commandsPerUpdate returns the commands per update, for goroutines that update one key in a closed
 // loop.
 func commandsPerUpdate(t *testing.T, cfg lockupdate.Config, goroutines, each int) float64 {
-	f := newFixture(t, cfg)
-	key := rmw.Key{Name: "s"}
-	f.warm(key)
+	f, key := warmFixture(t, cfg)
 	f.slow(time.Millisecond)
 	var wg sync.WaitGroup
 	for range goroutines {
@@ -101,9 +95,7 @@ func TestCostFallsWithContention(t *testing.T) {
 // The number of polls does not depend on the number of waiting goroutines, nor on their arrivals.
 func TestOnePollerPerProcess(t *testing.T) {
 	polls := func(t *testing.T, waiters int, apart time.Duration) int {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+		f, key := warmFixture(t, lockupdate.Config{})
 		f.takeAsOther(key, 2*time.Second)
 		var wg sync.WaitGroup
 		for range waiters {
@@ -135,8 +127,7 @@ type callerKey struct{}
 
 // Each fn runs on its caller's goroutine, with the values of its caller's ctx.
 func TestFnRunsOnItsCallersGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		f.slow(time.Millisecond)
 		var wg sync.WaitGroup
 		for range 32 {
@@ -182,22 +173,18 @@ func TestFailedFnFailsOnlyItsCall(t *testing.T) {
 			assert.ErrorIs(t, f.err, rmw.ErrInvalid)
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
-				calls := f.runBatch(key, appendText("a"), tc.fn, appendText("b"), tc.fn, appendText("c"))
-				tc.check(t, calls[1])
-				tc.check(t, calls[3])
-				for _, i := range []int{0, 2, 4} {
-					require.NoError(t, calls[i].err)
-				}
-				assert.Equal(t, "wwwabc", calls[4].res.After.Text())
-				f.waitReleases()
-				assert.Equal(t, 1, f.sent()["commit_string"])
-				assert.Equal(t, "wwwabc", f.text(key))
-			})
+		bubble(t, name, func(t *testing.T) {
+			f, key := warmFixture(t, lockupdate.Config{})
+			calls := f.runBatch(key, appendText("a"), tc.fn, appendText("b"), tc.fn, appendText("c"))
+			tc.check(t, calls[1])
+			tc.check(t, calls[3])
+			for _, i := range []int{0, 2, 4} {
+				require.NoError(t, calls[i].err)
+			}
+			assert.Equal(t, "wwwabc", calls[4].res.After.Text())
+			f.waitReleases()
+			assert.Equal(t, 1, f.sent()["commit_string"])
+			assert.Equal(t, "wwwabc", f.text(key))
 		})
 	}
 }
@@ -205,10 +192,7 @@ func TestFailedFnFailsOnlyItsCall(t *testing.T) {
 // No call returns before the commit of the value that its fn saw, even if fn failed or changed
 // nothing.
 func TestNoCallReturnsBeforeTheCommit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		unblock := f.block("commit_string")
 		proceed, same := f.enqueue(key, appendText("a"), abort, keep, appendText("b"))
 		go proceed()
@@ -238,10 +222,7 @@ func TestNoCallReturnsBeforeTheCommit(t *testing.T) {
 
 // A slow fn does not delay the commit of earlier calls, and is committed after them.
 func TestSlowFnDoesNotDelayEarlierCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		proceed, calls := f.enqueue(key, appendText("a"), appendText("b"), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			time.Sleep(time.Second)
 			return appendText("slow")(ctx, cur)
@@ -263,10 +244,7 @@ func TestSlowFnDoesNotDelayEarlierCalls(t *testing.T) {
 
 // A batch has at most 256 calls, which bounds the cost of a refused commit.
 func TestBatchesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		fns := make([]rmw.UpdateFunc, 600)
 		for i := range fns {
 			fns[i] = appendText("x")

@@ -40,8 +40,7 @@ func randomFn(rng *rand.Rand, kind rmw.Kind) (name string, fn rmw.UpdateFunc) {
 // finalValue runs the fns as one batch, on no value or on one with ten minutes to live. It returns
 // the stored value and its expiry.
 func finalValue(t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool, fns []rmw.UpdateFunc) (v rmw.Value, pttl time.Duration) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, cfg)
+	withFixture(t, cfg, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "s", Kind: kind, TTL: 10 * time.Minute}
 		if before {
 			_, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
@@ -91,46 +90,43 @@ func TestKeysShareALock(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{
 		"combining": {}, "no combining": {NoCombining: true}, "linger": {Linger: 5 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cfg := cfg
-				cfg.LockName = func(string) string { return "/one/lock" }
-				f := newFixture(t, cfg)
-				f.slow(100 * time.Microsecond)
-				hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
-				_, err := f.store.Update(t.Context(), hash, setField("f", ""))
-				require.NoError(t, err)
-				const each = 10
-				var wg sync.WaitGroup
-				for g := range 3 {
-					for _, name := range []string{"a", "b"} {
-						wg.Go(func() {
-							for range each {
-								_, err := f.store.Update(t.Context(), rmw.Key{Name: name}, appendText(name))
-								assert.NoError(t, err)
-							}
-						})
-					}
+		bubble(t, name, func(t *testing.T) {
+			cfg := cfg
+			cfg.LockName = func(string) string { return "/one/lock" }
+			f := newFixture(t, cfg)
+			f.slow(100 * time.Microsecond)
+			hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
+			f.update(hash, setField("f", ""))
+			const each = 10
+			var wg sync.WaitGroup
+			for g := range 3 {
+				for _, name := range []string{"a", "b"} {
 					wg.Go(func() {
-						for i := range each {
-							_, err := f.store.Update(t.Context(), hash, setField(fmt.Sprint(g, i), ""))
+						for range each {
+							_, err := f.store.Update(t.Context(), rmw.Key{Name: name}, appendText(name))
 							assert.NoError(t, err)
 						}
 					})
-					wg.Go(func() {
-						for range each {
-							_, err := f.store.Update(t.Context(), rmw.Key{Name: "h"}, appendText("x"))
-							assert.ErrorIs(t, err, rmw.ErrWrongKind)
-						}
-					})
 				}
-				wg.Wait()
-				assert.Equal(t, strings.Repeat("a", 3*each), f.text(rmw.Key{Name: "a"}))
-				assert.Equal(t, strings.Repeat("b", 3*each), f.text(rmw.Key{Name: "b"}))
-				v, err := f.store.Read(t.Context(), hash)
-				require.NoError(t, err)
-				assert.Equal(t, 1+3*each, v.Len())
-			})
+				wg.Go(func() {
+					for i := range each {
+						_, err := f.store.Update(t.Context(), hash, setField(fmt.Sprint(g, i), ""))
+						assert.NoError(t, err)
+					}
+				})
+				wg.Go(func() {
+					for range each {
+						_, err := f.store.Update(t.Context(), rmw.Key{Name: "h"}, appendText("x"))
+						assert.ErrorIs(t, err, rmw.ErrWrongKind)
+					}
+				})
+			}
+			wg.Wait()
+			assert.Equal(t, strings.Repeat("a", 3*each), f.text(rmw.Key{Name: "a"}))
+			assert.Equal(t, strings.Repeat("b", 3*each), f.text(rmw.Key{Name: "b"}))
+			v, err := f.store.Read(t.Context(), hash)
+			require.NoError(t, err)
+			assert.Equal(t, 1+3*each, v.Len())
 		})
 	}
 }
@@ -138,8 +134,7 @@ func TestKeysShareALock(t *testing.T) {
 // A caller leaves while the holder reads its key for it. Queued calls of the previous key must not
 // be lost, nor written to that key.
 func TestCallerLeavesWhileItsKeyIsRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{LockName: func(string) string { return "/one/lock" }})
+	withFixture(t, lockupdate.Config{LockName: func(string) string { return "/one/lock" }}, func(t *testing.T, f *fixture) {
 		a, b := rmw.Key{Name: "a"}, rmw.Key{Name: "b"}
 		f.warm(a)
 		gate := make(chan struct{})

@@ -36,9 +36,7 @@ type closedLoop struct {
 // run returns the number of updates of each process.
 func (r closedLoop) run(t *testing.T) []int {
 	t.Helper()
-	f := newFixture(t, lockupdate.Config{Commit: r.cfg.Commit})
-	key := rmw.Key{Name: "s"}
-	f.warm(key)
+	f, key := warmFixture(t, lockupdate.Config{Commit: r.cfg.Commit})
 	f.slow(r.latency)
 	f.hooks = r.hooks
 	done := make([]int, len(r.goroutines))
@@ -103,10 +101,7 @@ func TestLongFairBetweenProcesses(t *testing.T) {
 // waitOnLock has an update wait for a lock with these fields. It calls check with the fields after
 // a second.
 func waitOnLock(t *testing.T, fields map[string]string, check func(f *fixture, now map[string]string, waiter *pendingCall)) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		rdb := f.direct()
 		require.NoError(t, rdb.HSet(t.Context(), lock+key.Name, fields).Err())
 		require.NoError(t, rdb.PExpire(t.Context(), lock+key.Name, 10*time.Second).Err())
@@ -190,11 +185,8 @@ func TestLockWithOnlyAHintIsFree(t *testing.T) {
 // A waiting process gets the lock when the holder yields it, even if the holder's process asks
 // again at once.
 func TestYieldedLockIsLeftToOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.another(lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
 		f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Times: -1, Action: proxytest.Delay, Delay: 300 * time.Microsecond})
 		ctx, stop := context.WithCancel(t.Context())
 		var busy sync.WaitGroup
@@ -226,10 +218,7 @@ func TestYieldedLockIsLeftToOthers(t *testing.T) {
 // contention, each update releases the lock.
 func TestBurst(t *testing.T) {
 	for _, contended := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{})
-			key := rmw.Key{Name: "s"}
-			f.warm(key)
+		withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 			other := f.another(lockupdate.Config{})
 			held, err := other.Lock(t.Context(), "s")
 			require.NoError(t, err)

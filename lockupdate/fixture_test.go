@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,31 @@ func newFixtureBehind(t *testing.T, proxy proxytest.Config, cfg lockupdate.Confi
 	return f
 }
 
+// warmFixture returns a fixture that has updated the returned key.
+func warmFixture(t *testing.T, cfg lockupdate.Config) (*fixture, rmw.Key) {
+	t.Helper()
+	f := newFixture(t, cfg)
+	return f, f.warmKey()
+}
+
+// bubble runs a subtest in a synctest bubble.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// withFixture runs a test in a synctest bubble, with a fixture.
+func withFixture(t *testing.T, cfg lockupdate.Config, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newFixture(t, cfg)) })
+}
+
+// withKey is withFixture, with a fixture that has updated key.
+func withKey(t *testing.T, cfg lockupdate.Config, test func(t *testing.T, f *fixture, key rmw.Key)) {
+	t.Helper()
+	withFixture(t, cfg, func(t *testing.T, f *fixture) { test(t, f, f.warmKey()) })
+}
+
 // another returns the Store of another process.
 func (f *fixture) another(cfg lockupdate.Config) *lockupdate.Store {
 	rdb := redis.NewClient(f.proxy.Options())
@@ -84,16 +110,30 @@ func (f *fixture) unguard() {
 	f.rdb.AddHook(unguarded.Hook{})
 }
 
+// update makes an Update that must succeed.
+func (f *fixture) update(key rmw.Key, fn rmw.UpdateFunc) rmw.Result {
+	f.t.Helper()
+	res, err := f.store.Update(f.t.Context(), key, fn)
+	require.NoError(f.t, err)
+	return res
+}
+
 // warm opens the connections and fills the script caches, so that later commands can be counted
 // exactly.
 func (f *fixture) warm(keys ...rmw.Key) {
 	for _, key := range keys {
 		for range 3 {
-			_, err := f.store.Update(f.t.Context(), key, appendText("w"))
-			require.NoError(f.t, err)
+			f.update(key, appendText("w"))
 		}
 	}
 	f.settle()
+}
+
+// warmKey warms a key, and returns it.
+func (f *fixture) warmKey() rmw.Key {
+	key := rmw.Key{Name: "s"}
+	f.warm(key)
+	return key
 }
 
 // settle waits until no release is in flight, and resets the recorded calls.

@@ -68,8 +68,7 @@ func (f *fixture) fillInFlight() (unblock func()) {
 
 // A canceled Read does not cancel the other commands of its batch.
 func TestCanceledReadDoesNotCancelItsBatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		keys := []rmw.Key{{Name: "a"}, {Name: "b"}, {Name: "c"}}
 		f.warm(keys...)
 		var calls []*pendingCall
@@ -101,8 +100,7 @@ func TestCanceledReadDoesNotCancelItsBatch(t *testing.T) {
 
 // The panic of a hook fails every command of the flush, and ends no goroutine.
 func TestPanicInASharedFlush(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		keys := []rmw.Key{{Name: "a"}, {Name: "b"}, {Name: "c"}}
 		f.warm(keys...)
 		var calls []*pendingCall

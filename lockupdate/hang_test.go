@@ -39,18 +39,16 @@ func TestLongNoUpdateIsLostWhileServersHang(t *testing.T) {
 		case !takesScripts(profile):
 			continue // see TestProfilesThatRefuseScripts
 		}
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				acked, lost, failed := runDuringHangs(t, proxy, func(rdb *redis.Client) rmw.Updater {
-					s := lockupdate.New(rdb, cfg)
-					t.Cleanup(func() { require.NoError(t, s.Close()) })
-					return s
-				})
-				t.Logf("%d updates acknowledged, %d lost, %d answered with an error", acked, lost, failed)
-				assert.Zero(t, lost)
-				assert.Greater(t, acked, 20, "too few updates")
-				assert.Positive(t, failed, "no update failed, so the faults had no effect")
+		bubble(t, name, func(t *testing.T) {
+			acked, lost, failed := runDuringHangs(t, proxy, func(rdb *redis.Client) rmw.Updater {
+				s := lockupdate.New(rdb, cfg)
+				t.Cleanup(func() { require.NoError(t, s.Close()) })
+				return s
 			})
+			t.Logf("%d updates acknowledged, %d lost, %d answered with an error", acked, lost, failed)
+			assert.Zero(t, lost)
+			assert.Greater(t, acked, 20, "too few updates")
+			assert.Positive(t, failed, "no update failed, so the faults had no effect")
 		})
 	}
 }

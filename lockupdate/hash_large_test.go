@@ -33,36 +33,33 @@ func TestLargeHashNextCallSeesForeignWrite(t *testing.T) {
 		"writes":         {func(cur rmw.Value, b string) rmw.Value { return cur.With("b", b+"+") }, "9+"},
 		"writes nothing": {func(cur rmw.Value, _ string) rmw.Value { return cur }, "9"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
-				key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-				_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
-				require.NoError(t, err)
-				var seen []string
-				err = f.store.WithLock(t.Context(), "h", func(ctx context.Context) error {
-					_, err := f.store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						require.NoError(t, f.direct().HSet(ctx, "h", "b", "9").Err())
-						return cur.With("a", "2"), nil
-					})
-					require.NoError(t, err)
-					res, err := f.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-						b, _ := cur.Field("b")
-						seen = append(seen, b)
-						return c.fn(cur, b), nil
-					})
-					if err == nil {
-						b, _ := res.After.Field("b")
-						assert.Equal(t, c.stored, b)
-					}
-					return err
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{})
+			key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+			f.update(key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
+			var seen []string
+			err := f.store.WithLock(t.Context(), "h", func(ctx context.Context) error {
+				_, err := f.store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					require.NoError(t, f.direct().HSet(ctx, "h", "b", "9").Err())
+					return cur.With("a", "2"), nil
 				})
 				require.NoError(t, err)
-				assert.Equal(t, "9", seen[len(seen)-1])
-				v, err := f.store.Read(t.Context(), key)
-				require.NoError(t, err)
-				assert.Equal(t, withBallast(map[string]string{"a": "2", "b": c.stored}), v.Fields())
+				res, err := f.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+					b, _ := cur.Field("b")
+					seen = append(seen, b)
+					return c.fn(cur, b), nil
+				})
+				if err == nil {
+					b, _ := res.After.Field("b")
+					assert.Equal(t, c.stored, b)
+				}
+				return err
 			})
+			require.NoError(t, err)
+			assert.Equal(t, "9", seen[len(seen)-1])
+			v, err := f.store.Read(t.Context(), key)
+			require.NoError(t, err)
+			assert.Equal(t, withBallast(map[string]string{"a": "2", "b": c.stored}), v.Fields())
 		})
 	}
 }
@@ -70,15 +67,13 @@ func TestLargeHashNextCallSeesForeignWrite(t *testing.T) {
 // The same for a call that is queued after a foreign write of an unread field, and before the
 // commit that ignores it.
 func TestLargeHashQueuedCallSeesForeignWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
-		require.NoError(t, err)
+		f.update(key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
 		f.settle()
 		var next sync.WaitGroup
 		seen, once := "", sync.Once{}
-		_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			once.Do(func() {
 				assert.NoError(t, f.direct().HSet(ctx, "h", "b", "9").Err())
 				next.Go(func() {
@@ -102,15 +97,13 @@ func TestLargeHashQueuedCallSeesForeignWrite(t *testing.T) {
 // An fn that outlives its holder may have run on the result of a call whose commit was refused.
 // That value was never stored, so no result may be based on it.
 func TestLargeHashOrphanedCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
-		require.NoError(t, err)
+		f.update(key, returning(rmw.Hash(withBallast(map[string]string{"a": "1", "b": "1"}))))
 		f.settle()
 		var next sync.WaitGroup
 		once, calls := sync.Once{}, 0
-		_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			a, _ := cur.Field("a")
 			once.Do(func() {
 				assert.NoError(t, f.direct().HSet(ctx, "h", "a", "9").Err())

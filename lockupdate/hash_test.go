@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -115,45 +114,42 @@ func TestHashGuardsReadFields(t *testing.T) {
 				if c.only != "" && c.only != size {
 					continue
 				}
-				t.Run(name+"/"+how+"/"+size, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						f := newFixture(t, lockupdate.Config{})
-						key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-						before, after, gone := maps.Clone(before), maps.Clone(c.after), slices.Clone(c.gone)
-						switch {
-						case large && c.bare:
-							before, gone = withBallast(before), append(gone, "ballast")
-						case large:
-							before, after = withBallast(before), withBallast(after)
-						}
-						_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(before)))
-						require.NoError(t, err)
-						f.settle()
-						sent, calls := f.meter.Read().BytesSent, 0
-						res, err := do(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-							if calls++; calls == 1 {
-								if c.beside != nil {
-									require.NoError(t, f.direct().HSet(ctx, "h", c.beside).Err())
-								}
-								if gone != nil {
-									require.NoError(t, f.direct().HDel(ctx, "h", gone...).Err())
-								}
+				bubble(t, name+"/"+how+"/"+size, func(t *testing.T) {
+					f := newFixture(t, lockupdate.Config{})
+					key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+					before, after, gone := maps.Clone(before), maps.Clone(c.after), slices.Clone(c.gone)
+					switch {
+					case large && c.bare:
+						before, gone = withBallast(before), append(gone, "ballast")
+					case large:
+						before, after = withBallast(before), withBallast(after)
+					}
+					f.update(key, returning(rmw.Hash(before)))
+					f.settle()
+					sent, calls := f.meter.Read().BytesSent, 0
+					res, err := do(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						if calls++; calls == 1 {
+							if c.beside != nil {
+								require.NoError(t, f.direct().HSet(ctx, "h", c.beside).Err())
 							}
-							return c.fn(ctx, cur)
-						})
-						require.NoError(t, err)
-						assert.Equal(t, c.calls, calls)
-						assert.Less(t, f.meter.Read().BytesSent-sent, int64(8<<10), "bytes")
-						if !large {
-							assert.Equal(t, after, res.After.Fields())
-							again, err := c.fn(t.Context(), res.Before)
-							require.NoError(t, err)
-							assert.True(t, again.Equal(res.After), "fn(Before) differs from After")
+							if gone != nil {
+								require.NoError(t, f.direct().HDel(ctx, "h", gone...).Err())
+							}
 						}
-						stored, err := f.store.Read(t.Context(), key)
-						require.NoError(t, err)
-						assert.Equal(t, after, stored.Fields())
+						return c.fn(ctx, cur)
 					})
+					require.NoError(t, err)
+					assert.Equal(t, c.calls, calls)
+					assert.Less(t, f.meter.Read().BytesSent-sent, int64(8<<10), "bytes")
+					if !large {
+						assert.Equal(t, after, res.After.Fields())
+						again, err := c.fn(t.Context(), res.Before)
+						require.NoError(t, err)
+						assert.True(t, again.Equal(res.After), "fn(Before) differs from After")
+					}
+					stored, err := f.store.Read(t.Context(), key)
+					require.NoError(t, err)
+					assert.Equal(t, after, stored.Fields())
 				})
 			}
 		}
@@ -162,11 +158,9 @@ func TestHashGuardsReadFields(t *testing.T) {
 
 // Value.Exists reads whether any field is left, also in a batch. A key that is created again does not get the old expiry.
 func TestHashGuardsItsExistenceInABatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(map[string]string{"a": "1", "b": "1"}).WithTTL(10*time.Second)))
-		require.NoError(t, err)
+		f.update(key, returning(rmw.Hash(map[string]string{"a": "1", "b": "1"}).WithTTL(10*time.Second)))
 		f.settle()
 		f.slow(10 * time.Millisecond)
 		first := start(t.Context(), f.store, key, setField("z", "1")) // its commit is in flight while the others form a batch
@@ -194,17 +188,14 @@ func TestHashGuardsItsExistenceInABatch(t *testing.T) {
 
 // A call that runs on the result of the last commit sees the foreign fields that this commit found.
 func TestHashNextCallSeesForeignFields(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Linger: 50 * time.Millisecond})
+	withFixture(t, lockupdate.Config{Linger: 50 * time.Millisecond}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), key, setField("a", "0"))
-		require.NoError(t, err)
-		_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		f.update(key, setField("a", "0"))
+		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			return cur.With("a", "1"), f.direct().HSet(ctx, "h", "theirs", "1").Err()
 		})
 		require.NoError(t, err)
-		res, err := f.store.Update(t.Context(), key, keep)
-		require.NoError(t, err)
+		res := f.update(key, keep)
 		assert.Equal(t, map[string]string{"a": "1", "theirs": "1"}, res.After.Fields())
 
 		// An fn that runs while the commit is in flight is validated too.
@@ -226,12 +217,10 @@ func TestHashNextCallSeesForeignFields(t *testing.T) {
 func TestHashWriteSkew(t *testing.T) {
 	onDuty := func(read func(rmw.Value) rmw.Value) string {
 		var stored rmw.Value
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{})
+		withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 			key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-			_, err := f.store.Update(t.Context(), key, returning(rmw.Hash(map[string]string{"ann": "on", "bob": "on"})))
-			require.NoError(t, err)
-			_, err = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			f.update(key, returning(rmw.Hash(map[string]string{"ann": "on", "bob": "on"})))
+			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				if bob, _ := read(cur).Field("bob"); bob == "off" {
 					return cur, nil // one must stay on duty
 				}
@@ -308,12 +297,10 @@ func TestNoIncrementIsLost(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{
 		"combining": {}, "no combining": {NoCombining: true}, "linger": {Linger: 5 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				acked, lost := runIncrements(t, cfg)
-				assert.Positive(t, acked)
-				assert.Zero(t, lost)
-			})
+		bubble(t, name, func(t *testing.T) {
+			acked, lost := runIncrements(t, cfg)
+			assert.Positive(t, acked)
+			assert.Zero(t, lost)
 		})
 	}
 }

@@ -37,8 +37,7 @@ func TestKeepTTL(t *testing.T) {
 				var asked []string
 				for _, key := range []string{"mortal", "last moment", "immortal"} {
 					f.proxy.ResetCalls()
-					res, err := f.store.Update(t.Context(), rmw.Key{Name: key}, appendText("b"))
-					require.NoError(t, err)
+					res := f.update(rmw.Key{Name: key}, appendText("b"))
 					assert.Equal(t, 1, res.Attempts)
 					f.waitReleases()
 					assert.Equal(t, "ab", rdb.Get(t.Context(), key).Val())

@@ -36,22 +36,19 @@ func leave(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 // could be acknowledged, and the first executed after another writer restored its base value.
 func TestAcknowledgedUpdateIsFinal(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{"default": {}, "sole writer": {SoleWriter: true}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, cfg)
-				key := rmw.Key{Name: "room"}
-				f.warm(key)
-				f.proxy.Inject(executedLate("commit_string", time.Second))
-				_, joined := f.store.Update(t.Context(), key, join)
-				_, err := f.store.Update(t.Context(), key, leave)
-				require.NoError(t, err)
-				time.Sleep(10 * time.Second)
-				if joined == nil {
-					assert.Equal(t, "www", f.text(key), "alice left, and a late commit added her again")
-				} else {
-					require.ErrorIs(t, joined, rmw.ErrOutcomeUnknown)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, cfg)
+			key := rmw.Key{Name: "room"}
+			f.warm(key)
+			f.proxy.Inject(executedLate("commit_string", time.Second))
+			_, joined := f.store.Update(t.Context(), key, join)
+			f.update(key, leave)
+			time.Sleep(10 * time.Second)
+			if joined == nil {
+				assert.Equal(t, "www", f.text(key), "alice left, and a late commit added her again")
+			} else {
+				require.ErrorIs(t, joined, rmw.ErrOutcomeUnknown)
+			}
 		})
 	}
 }
@@ -59,21 +56,19 @@ func TestAcknowledgedUpdateIsFinal(t *testing.T) {
 // A commit is sent once, whatever fails.
 func TestCommitIsSentOnce(t *testing.T) {
 	for _, action := range []proxytest.Action{proxytest.DropRequest, proxytest.DropReply, proxytest.HangReply} {
-		t.Run(action.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{SoleWriter: true})
-				key := rmw.Key{Name: "room"}
-				f.warm(key)
-				f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: action})
-				_, err := f.store.Update(t.Context(), key, join)
-				if action == proxytest.DropRequest {
-					require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
-				} else {
-					require.NoError(t, err, "it is found stored")
-				}
-				f.waitReleases()
-				assert.Equal(t, 1, f.sent()["commit_string"])
-			})
+		bubble(t, action.String(), func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{SoleWriter: true})
+			key := rmw.Key{Name: "room"}
+			f.warm(key)
+			f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: action})
+			_, err := f.store.Update(t.Context(), key, join)
+			if action == proxytest.DropRequest {
+				require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+			} else {
+				require.NoError(t, err, "it is found stored")
+			}
+			f.waitReleases()
+			assert.Equal(t, 1, f.sent()["commit_string"])
 		})
 	}
 }
@@ -82,25 +77,22 @@ func TestCommitIsSentOnce(t *testing.T) {
 // block the key for a whole lease.
 func TestLateAcquire(t *testing.T) {
 	for _, after := range []time.Duration{100 * time.Millisecond, 2 * time.Second, 5 * time.Second} {
-		t.Run(after.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const lease = 10 * time.Second
-				f := newFixture(t, lockupdate.Config{Lease: lease})
-				other := f.another(lockupdate.Config{Lease: lease})
-				key := rmw.Key{Name: "room"}
-				f.warm(key)
-				f.proxy.Inject(executedLate("acquire", after))
-				_, err := f.store.Update(t.Context(), key, join)
-				require.NoError(t, err)
-				time.Sleep(after + time.Millisecond)
-				began := time.Now()
-				_, err = other.Update(t.Context(), key, leave)
-				require.NoError(t, err)
-				assert.Less(t, time.Since(began), after+lease/16+100*time.Millisecond)
-				assert.Equal(t, "www", f.text(key))
-				time.Sleep(2 * lease)
-				assert.Zero(t, f.direct().Exists(t.Context(), lock+key.Name).Val())
-			})
+		bubble(t, after.String(), func(t *testing.T) {
+			const lease = 10 * time.Second
+			f := newFixture(t, lockupdate.Config{Lease: lease})
+			other := f.another(lockupdate.Config{Lease: lease})
+			key := rmw.Key{Name: "room"}
+			f.warm(key)
+			f.proxy.Inject(executedLate("acquire", after))
+			f.update(key, join)
+			time.Sleep(after + time.Millisecond)
+			began := time.Now()
+			_, err := other.Update(t.Context(), key, leave)
+			require.NoError(t, err)
+			assert.Less(t, time.Since(began), after+lease/16+100*time.Millisecond)
+			assert.Equal(t, "www", f.text(key))
+			time.Sleep(2 * lease)
+			assert.Zero(t, f.direct().Exists(t.Context(), lock+key.Name).Val())
 		})
 	}
 }

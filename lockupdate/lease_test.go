@@ -27,9 +27,7 @@ func assertJustBefore(t *testing.T, want, got time.Duration) {
 // ended.
 func lostBy(t *testing.T, cfg lockupdate.Config, loseLease func(f *fixture)) (after time.Duration, cause error) {
 	t.Helper()
-	f := newFixture(t, cfg)
-	key := rmw.Key{Name: "s"}
-	f.warm(key)
+	f, key := warmFixture(t, cfg)
 	_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		loseLease(f)
 		began := time.Now()
@@ -54,15 +52,13 @@ func TestFailedRenewalsEndCtx(t *testing.T) {
 		"cut":           {Action: proxytest.DropRequest},
 		"error replies": {Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				after, cause := lostBy(t, lockupdate.Config{Lease: 10 * time.Second}, func(f *fixture) {
-					action.Match, action.Times = isScript("renew"), -1
-					f.proxy.Inject(action)
-				})
-				assert.ErrorIs(t, cause, rmw.ErrLockLost)
-				assertJustBefore(t, 9*time.Second, after)
+		bubble(t, name, func(t *testing.T) {
+			after, cause := lostBy(t, lockupdate.Config{Lease: 10 * time.Second}, func(f *fixture) {
+				action.Match, action.Times = isScript("renew"), -1
+				f.proxy.Inject(action)
 			})
+			assert.ErrorIs(t, cause, rmw.ErrLockLost)
+			assertJustBefore(t, 9*time.Second, after)
 		})
 	}
 }
@@ -78,10 +74,7 @@ func TestMaxHold(t *testing.T) {
 
 // An fn that ignores the end of MaxHold is not called again, which would lock the key once more.
 func TestMaxHoldEndsTheUpdate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: time.Second, MaxHold: time.Minute})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{Lease: time.Second, MaxHold: time.Minute}, func(t *testing.T, f *fixture, key rmw.Key) {
 		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			time.Sleep(2 * time.Minute)
 			_, err := f.another(lockupdate.Config{}).Update(t.Context(), key, appendText("+theirs"))
@@ -97,8 +90,7 @@ func TestMaxHoldEndsTheUpdate(t *testing.T) {
 // An fn that returns after MaxHold is committed under the guard, if no other writer changed the
 // value.
 func TestFnThatIgnoresMaxHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxHold: 600 * time.Millisecond})
+	withFixture(t, lockupdate.Config{MaxHold: 600 * time.Millisecond}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "s"}
 		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			time.Sleep(1500 * time.Millisecond)

@@ -17,11 +17,8 @@ const lingerTime = 5 * time.Millisecond
 
 // newLingering returns a fixture that has just updated key and still holds its lock.
 func newLingering(t *testing.T) (*fixture, rmw.Key) {
-	f := newFixture(t, lockupdate.Config{Linger: lingerTime})
-	key := rmw.Key{Name: "s"}
-	f.warm(key)
-	_, err := f.store.Update(t.Context(), key, appendText("1"))
-	require.NoError(t, err)
+	f, key := warmFixture(t, lockupdate.Config{Linger: lingerTime})
+	f.update(key, appendText("1"))
 	f.proxy.ResetCalls()
 	return f, key
 }
@@ -34,18 +31,16 @@ func (f *fixture) hasLock(name string) bool {
 // While the lock lingers, an update takes one round trip and one command.
 func TestLingeringLockCostsOneRoundTrip(t *testing.T) {
 	for name, fn := range map[string]rmw.UpdateFunc{"written": appendText("2"), "unchanged": keep, "aborted": abort} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f, key := newLingering(t)
-				time.Sleep(lingerTime - time.Millisecond)
-				start := f.meter.Read()
-				_, err := f.store.Update(t.Context(), key, fn)
-				if err != nil {
-					require.Equal(t, errRoomFull, err)
-				}
-				assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
-				assert.Equal(t, 1, f.total(), f.calls())
-			})
+		bubble(t, name, func(t *testing.T) {
+			f, key := newLingering(t)
+			time.Sleep(lingerTime - time.Millisecond)
+			start := f.meter.Read()
+			_, err := f.store.Update(t.Context(), key, fn)
+			if err != nil {
+				require.Equal(t, errRoomFull, err)
+			}
+			assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
+			assert.Equal(t, 1, f.total(), f.calls())
 		})
 	}
 }
@@ -78,29 +73,24 @@ func TestCloseEndsLinger(t *testing.T) {
 // validates an fn that writes nothing. In fake time all may have one time.
 func TestLingerDetectsForeignWrites(t *testing.T) {
 	for name, fn := range map[string]rmw.UpdateFunc{"writes": appendText("2"), "keeps": keep} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f, key := newLingering(t)
-				require.NoError(t, f.direct().Set(t.Context(), key.Name, "theirs", 0).Err())
-				res, err := f.store.Update(t.Context(), key, fn)
-				require.NoError(t, err)
-				assert.Equal(t, 2, res.Attempts)
-				assert.Equal(t, "theirs", res.Before.Text())
-			})
-		})
-	}
-	t.Run("fails", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
 			f, key := newLingering(t)
 			require.NoError(t, f.direct().Set(t.Context(), key.Name, "theirs", 0).Err())
-			_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				if cur.Text() != "theirs" {
-					return cur, errRoomFull
-				}
-				return cur, nil
-			})
-			require.NoError(t, err, "fn failed on an old value")
+			res := f.update(key, fn)
+			assert.Equal(t, 2, res.Attempts)
+			assert.Equal(t, "theirs", res.Before.Text())
 		})
+	}
+	bubble(t, "fails", func(t *testing.T) {
+		f, key := newLingering(t)
+		require.NoError(t, f.direct().Set(t.Context(), key.Name, "theirs", 0).Err())
+		_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			if cur.Text() != "theirs" {
+				return cur, errRoomFull
+			}
+			return cur, nil
+		})
+		require.NoError(t, err, "fn failed on an old value")
 	})
 }
 
@@ -112,8 +102,7 @@ func TestLingeringLockLost(t *testing.T) {
 		_, err := f.another(lockupdate.Config{}).Update(t.Context(), key, appendText("+theirs"))
 		require.NoError(t, err)
 		time.Sleep(time.Millisecond)
-		_, err = f.store.Update(t.Context(), key, appendText("+mine"))
-		require.NoError(t, err)
+		f.update(key, appendText("+mine"))
 		assert.Equal(t, "www1+theirs+mine", f.text(key))
 	})
 }
@@ -126,8 +115,7 @@ func TestLingeringLockServesAnotherKey(t *testing.T) {
 		f.warm(a, b)
 		for range 3 {
 			for _, key := range []rmw.Key{a, b} {
-				_, err := f.store.Update(t.Context(), key, appendText(key.Name))
-				require.NoError(t, err)
+				f.update(key, appendText(key.Name))
 				time.Sleep(time.Millisecond)
 			}
 		}
@@ -139,10 +127,7 @@ func TestLingeringLockServesAnotherKey(t *testing.T) {
 
 // A process that uses its lingering lock without a pause still yields it to waiting processes.
 func TestLingerLetsOthersIn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Linger: lingerTime})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{Linger: lingerTime}, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.another(lockupdate.Config{})
 		f.slow(100 * time.Microsecond)
 		ctx, stop := context.WithCancel(t.Context())

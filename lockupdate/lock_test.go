@@ -19,10 +19,7 @@ import (
 
 // An Update within WithLock runs under the held lock: no acquire, no release, and the same guard.
 func TestUpdateWithinWithLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.direct()
 		err := f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
 			res, err := f.store.Update(ctx, key, appendText("1"))
@@ -45,10 +42,7 @@ func TestUpdateWithinWithLock(t *testing.T) {
 // Updates and critical sections of one key exclude each other. Within a process, the lock passes
 // between them without commands.
 func TestSectionsAndUpdatesShareAQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		done := make(chan struct{})
 		inside := make(chan struct{})
 		go func() {
@@ -60,8 +54,7 @@ func TestSectionsAndUpdatesShareAQueue(t *testing.T) {
 			}))
 		}()
 		<-inside
-		res, err := f.store.Update(t.Context(), key, appendText("update"))
-		require.NoError(t, err)
+		res := f.update(key, appendText("update"))
 		assert.Equal(t, "section,update", res.After.Text())
 		assert.Equal(t, 3*time.Second, res.Waited)
 		<-done
@@ -73,8 +66,7 @@ func TestSectionsAndUpdatesShareAQueue(t *testing.T) {
 
 // WithLocks takes all locks or none, in an order that does not depend on the caller: else two callers could deadlock.
 func TestWithLocksIsAllOrNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxWait: time.Second})
+	withFixture(t, lockupdate.Config{MaxWait: time.Second}, func(t *testing.T, f *fixture) {
 		f.takeAsOther(rmw.Key{Name: "b"}, 0)
 		err := f.store.WithLocks(t.Context(), []string{"c", "b", "a", "a"}, func(context.Context) error {
 			t.Error("fn was called")
@@ -98,8 +90,7 @@ func TestWithLocksIsAllOrNothing(t *testing.T) {
 
 // Inspect reports the owner, the age and the expiry of a lock, and whether other processes wait.
 func TestInspect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+	withFixture(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		h, err := f.store.Inspect(t.Context(), "s")
 		require.NoError(t, err)
 		assert.Equal(t, locking.Info{Sequencer: locking.Sequencer{Name: "s"}}, h)
@@ -145,14 +136,12 @@ func nothing(context.Context) error { return nil }
 
 // A critical section that has lost its lock does not block the queue.
 func TestLostSectionBlocksNoCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{MaxHold: time.Minute})
+	withFixture(t, lockupdate.Config{MaxHold: time.Minute}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "s"}
 		stuck, err := f.store.Lock(t.Context(), "s")
 		require.NoError(t, err)
 		began := time.Now()
-		_, err = f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
+		f.update(key, appendText("x"))
 		assert.InDelta(t, time.Minute, time.Since(began), float64(time.Second))
 		require.ErrorIs(t, context.Cause(stuck.Context()), rmw.ErrLockLost)
 		_, err = f.store.Update(stuck.Context(), key, appendText("too late"))
@@ -194,8 +183,7 @@ func TestUnlockDetectsAStall(t *testing.T) {
 // inner lock names it.
 func TestDeadlockErrorNamesMaxHold(t *testing.T) {
 	for _, stores := range []int{1, 2} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{MaxHold: 2 * time.Second})
+		withFixture(t, lockupdate.Config{MaxHold: 2 * time.Second}, func(t *testing.T, f *fixture) {
 			of := []*lockupdate.Store{f.store, f.store}
 			if stores == 2 {
 				of[1] = f.another(lockupdate.Config{MaxHold: 2 * time.Second})

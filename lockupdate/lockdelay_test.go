@@ -28,52 +28,50 @@ func TestLockDelay(t *testing.T) {
 			"delay":    {5 * time.Second, 15 * time.Second, 15 * time.Second},
 			"no delay": {0, 10 * time.Second, 9 * time.Second},
 		} {
-			t.Run(s.commit.String()+"/"+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					cfg := lockupdate.Config{Commit: s.commit, Lease: lease, LockDelay: tc.delay}
-					f := newFixture(t, cfg)
-					other := f.another(cfg)
-					taken := func(since time.Time) time.Duration {
-						require.NoError(t, other.WithLock(t.Context(), "s", nothing))
-						return time.Since(since)
-					}
+			bubble(t, s.commit.String()+"/"+name, func(t *testing.T) {
+				cfg := lockupdate.Config{Commit: s.commit, Lease: lease, LockDelay: tc.delay}
+				f := newFixture(t, cfg)
+				other := f.another(cfg)
+				taken := func(since time.Time) time.Duration {
+					require.NoError(t, other.WithLock(t.Context(), "s", nothing))
+					return time.Since(since)
+				}
 
-					l, err := f.store.Lock(t.Context(), "s")
-					require.NoError(t, err)
-					info, err := other.Inspect(t.Context(), "s")
-					require.NoError(t, err)
-					assert.Equal(t, lease+tc.delay, info.Left)
-					time.Sleep(7 * time.Second) // renewed
-					info, err = other.Inspect(t.Context(), "s")
-					require.NoError(t, err)
-					assert.InDelta(t, lease+tc.delay-2*time.Second, info.Left, float64(time.Second))
-					require.NoError(t, l.Unlock())
-					f.waitReleases()
-					assert.Less(t, taken(time.Now()), time.Second, "released")
+				l, err := f.store.Lock(t.Context(), "s")
+				require.NoError(t, err)
+				info, err := other.Inspect(t.Context(), "s")
+				require.NoError(t, err)
+				assert.Equal(t, lease+tc.delay, info.Left)
+				time.Sleep(7 * time.Second) // renewed
+				info, err = other.Inspect(t.Context(), "s")
+				require.NoError(t, err)
+				assert.InDelta(t, lease+tc.delay-2*time.Second, info.Left, float64(time.Second))
+				require.NoError(t, l.Unlock())
+				f.waitReleases()
+				assert.Less(t, taken(time.Now()), time.Second, "released")
 
-					// The process is cut off, and no renewal arrives.
-					network := &contract.Network{}
-					opts := f.proxy.Options()
-					opts.Dialer = network.Dialer(opts.Dialer)
-					rdb := redis.NewClient(opts)
-					crashing := lockupdate.New(rdb, cfg)
-					_, err = crashing.Lock(t.Context(), "s")
-					require.NoError(t, err)
-					restore := network.Cut()
-					between(t, tc.crashed, taken(time.Now()), s.unit, "crashed")
-					restore()
-					t.Cleanup(func() { _ = rdb.Close() })
+				// The process is cut off, and no renewal arrives.
+				network := &contract.Network{}
+				opts := f.proxy.Options()
+				opts.Dialer = network.Dialer(opts.Dialer)
+				rdb := redis.NewClient(opts)
+				crashing := lockupdate.New(rdb, cfg)
+				_, err = crashing.Lock(t.Context(), "s")
+				require.NoError(t, err)
+				restore := network.Cut()
+				between(t, tc.crashed, taken(time.Now()), s.unit, "crashed")
+				restore()
+				t.Cleanup(func() { _ = rdb.Close() })
 
-					// Renewals fail, and the store can be reached again when the lock is lost.
-					remove := f.proxy.Inject(proxytest.Fault{Match: isRequest("renew"), Times: -1, Action: proxytest.DropRequest})
-					began := time.Now()
-					l, err = f.store.Lock(t.Context(), "s")
-					require.NoError(t, err)
-					<-l.Context().Done()
-					remove()
-					between(t, tc.lost, taken(began), s.unit, "lost")
-					require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
-				})
+				// Renewals fail, and the store can be reached again when the lock is lost.
+				remove := f.proxy.Inject(proxytest.Fault{Match: isRequest("renew"), Times: -1, Action: proxytest.DropRequest})
+				began := time.Now()
+				l, err = f.store.Lock(t.Context(), "s")
+				require.NoError(t, err)
+				<-l.Context().Done()
+				remove()
+				between(t, tc.lost, taken(began), s.unit, "lost")
+				require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
 			})
 		}
 	}
@@ -101,8 +99,7 @@ func TestLockDelayWithinAProcess(t *testing.T) {
 
 // A delay may be of any length.
 func TestEndlessLockDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{LockDelay: 1<<63 - 1})
+	withFixture(t, lockupdate.Config{LockDelay: 1<<63 - 1}, func(t *testing.T, f *fixture) {
 		require.NoError(t, f.store.WithLock(t.Context(), "s", nothing))
 		f.waitReleases()
 		require.NoError(t, f.another(lockupdate.Config{}).TryLock(t.Context(), "s", nothing))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -20,10 +19,7 @@ import (
 // process from taking the lock again.
 func TestInvalidHintsDoNotEndALease(t *testing.T) {
 	for _, hint := range []string{"-1", "-7", "1e300", "-1e300", "inf", "-inf", "nan", "9223372036854775807", "3600000", "x", "", "\x00"} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{Lease: time.Second})
-			key := rmw.Key{Name: "s"}
-			f.warm(key)
+		withKey(t, lockupdate.Config{Lease: time.Second}, func(t *testing.T, f *fixture, key rmw.Key) {
 			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				require.NoError(t, f.direct().HSet(t.Context(), lock+key.Name, "unwatch-waiting", hint).Err())
 				select {
@@ -39,8 +35,7 @@ func TestInvalidHintsDoNotEndALease(t *testing.T) {
 			require.NoError(t, err)
 			assert.Zero(t, exists, "%q: the lock is released", hint)
 			began := time.Now()
-			_, err = f.store.Update(t.Context(), key, appendText("2"))
-			require.NoError(t, err)
+			f.update(key, appendText("2"))
 			assert.Less(t, time.Since(began), 80*time.Millisecond, hint)
 			assert.Equal(t, "www12", f.text(key))
 		})
@@ -54,8 +49,7 @@ func TestMalformedLocks(t *testing.T) {
 		"unwatch:a:1y2p0ij32e8e7", "unwatch:a:-1", "unwatch-waiting"}
 	for _, field := range fields {
 		for _, count := range []string{"1", "0", "-1", "x", "99999999999999999999", ""} {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{MaxWait: time.Minute})
+			withFixture(t, lockupdate.Config{MaxWait: time.Minute}, func(t *testing.T, f *fixture) {
 				key := rmw.Key{Name: "s"}
 				rdb, what := f.direct(), fmt.Sprintf("%q: %q", field, count)
 				require.NoError(t, rdb.HSet(t.Context(), lock+key.Name, field, count).Err())
@@ -92,25 +86,23 @@ func TestEndlessConfigs(t *testing.T) {
 		"Lease, in seconds":   {Lease: endless, Commit: lockupdate.CommitVX},
 		"Poll, in seconds":    {Poll: rmw.Backoff{Base: endless, Max: endless}, Commit: lockupdate.CommitVX},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				require.NoError(t, cfg.Validate())
-				f := newFixture(t, cfg)
-				key := rmw.Key{Name: "s"}
-				for range 3 {
-					_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						select {
-						case <-ctx.Done():
-							return rmw.Value{}, context.Cause(ctx)
-						case <-time.After(30 * time.Second):
-							return rmw.String(cur.Text() + "1"), nil
-						}
-					})
-					require.NoError(t, err)
-				}
-				assert.Equal(t, "111", f.text(key))
-				assert.Zero(t, f.store.Stats().Lost)
-			})
+		bubble(t, name, func(t *testing.T) {
+			require.NoError(t, cfg.Validate())
+			f := newFixture(t, cfg)
+			key := rmw.Key{Name: "s"}
+			for range 3 {
+				_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					select {
+					case <-ctx.Done():
+						return rmw.Value{}, context.Cause(ctx)
+					case <-time.After(30 * time.Second):
+						return rmw.String(cur.Text() + "1"), nil
+					}
+				})
+				require.NoError(t, err)
+			}
+			assert.Equal(t, "111", f.text(key))
+			assert.Zero(t, f.store.Stats().Lost)
 		})
 	}
 }

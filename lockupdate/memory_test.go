@@ -63,35 +63,33 @@ func TestMemoryOfAHeldLock(t *testing.T) {
 		limit     = 450
 	)
 	for name, refusals := range map[string]int{"free": 0, "after a wait": 2} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				rdb := redis.NewClient(proxycompat.Options(proxycompat.Codis32(), "nowhere:1"))
-				rdb.AddHook(hook((&granting{refusals: refusals, asked: map[any]int{}}).flush))
-				store := lockupdate.New(rdb, lockupdate.Config{Lease: time.Hour, MaxHold: 2 * time.Hour})
-				names := make([]string, many)
-				for i := range names {
-					names[i] = fmt.Sprintf("room:%07d", i)
+		bubble(t, name, func(t *testing.T) {
+			rdb := redis.NewClient(proxycompat.Options(proxycompat.Codis32(), "nowhere:1"))
+			rdb.AddHook(hook((&granting{refusals: refusals, asked: map[any]int{}}).flush))
+			store := lockupdate.New(rdb, lockupdate.Config{Lease: time.Hour, MaxHold: 2 * time.Hour})
+			names := make([]string, many)
+			for i := range names {
+				names[i] = fmt.Sprintf("room:%07d", i)
+			}
+			locks := make([]locking.Hold, 0, many)
+			hold := func(n int) {
+				for _, name := range names[len(locks):n] {
+					l, err := store.Lock(t.Context(), name)
+					require.NoError(t, err)
+					locks = append(locks, l)
 				}
-				locks := make([]locking.Hold, 0, many)
-				hold := func(n int) {
-					for _, name := range names[len(locks):n] {
-						l, err := store.Lock(t.Context(), name)
-						require.NoError(t, err)
-						locks = append(locks, l)
-					}
-				}
-				hold(few)
-				before := liveBytes()
-				hold(many)
-				each := (liveBytes() - before) / (many - few)
-				t.Logf("%d bytes a lock", each)
-				assert.LessOrEqual(t, each, int64(limit))
-				for _, l := range locks {
-					require.NoError(t, l.Unlock())
-				}
-				require.NoError(t, store.Close())
-				require.NoError(t, rdb.Close())
-			})
+			}
+			hold(few)
+			before := liveBytes()
+			hold(many)
+			each := (liveBytes() - before) / (many - few)
+			t.Logf("%d bytes a lock", each)
+			assert.LessOrEqual(t, each, int64(limit))
+			for _, l := range locks {
+				require.NoError(t, l.Unlock())
+			}
+			require.NoError(t, store.Close())
+			require.NoError(t, rdb.Close())
 		})
 	}
 }

@@ -30,8 +30,7 @@ func TestUpdatesDoNotDependOnHints(t *testing.T) {
 				f := s.fixture(t, cfg)
 				cfg.Commit = s.commit
 				other := f.another(cfg)
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
+				key := f.warmKey()
 				f.proxy.Inject(proxytest.Fault{Match: isRequest("hint"), Times: -1, Action: action})
 				began := time.Now()
 				var calls []*pendingCall
@@ -52,13 +51,9 @@ func TestUpdatesDoNotDependOnHints(t *testing.T) {
 
 // A reply counts even if the connection breaks later in the same flush.
 func TestReplyBeforeAConnectionErrorCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Action: proxytest.DropReply})
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
+		f.update(key, appendText("x"))
 		f.waitReleases()
 		assert.Equal(t, []string{"acquire", "read", "read", "commit_string", "release"}, f.calls(), "the lock is not acquired again")
 	})
@@ -69,11 +64,9 @@ func TestReplyBeforeAConnectionErrorCounts(t *testing.T) {
 func TestUnknownAcquireAmongRefusals(t *testing.T) {
 	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+		key := f.warmKey()
 		f.proxy.Inject(proxytest.Fault{Match: isRequest("release"), Action: proxytest.HangRequest})
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
+		f.update(key, appendText("x"))
 		f.proxy.Inject(proxytest.Fault{
 			Match:  func(args []string) bool { return isRequest("acquire")(args) && args[3] == "nx" },
 			Action: proxytest.RefuseWith, Text: "LOADING Redis is loading the dataset in memory",
@@ -82,7 +75,7 @@ func TestUnknownAcquireAmongRefusals(t *testing.T) {
 			Match:  func(args []string) bool { return isRequest("acquire")(args) && args[3] != "nx" },
 			Action: proxytest.DropReply,
 		})
-		_, err = f.store.Update(t.Context(), key, appendText("y"))
+		_, err := f.store.Update(t.Context(), key, appendText("y"))
 		require.NoError(t, err, "the retry finds the lock held by this owner")
 		f.waitReleases()
 		assert.False(t, f.hasLock(key.Name))
@@ -93,11 +86,9 @@ func TestUnknownAcquireAmongRefusals(t *testing.T) {
 func TestReleaseDuringTakeover(t *testing.T) {
 	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+		key := f.warmKey()
 		f.proxy.Inject(proxytest.Fault{Match: isRequest("release"), Action: proxytest.HangRequest})
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
+		f.update(key, appendText("x"))
 		asked := 0
 		f.proxy.Inject(proxytest.Fault{Times: -1, Match: func(args []string) bool {
 			if isRequest("acquire")(args) {
@@ -107,8 +98,7 @@ func TestReleaseDuringTakeover(t *testing.T) {
 			}
 			return false
 		}})
-		res, err := f.store.Update(t.Context(), key, appendText("y"))
-		require.NoError(t, err)
+		res := f.update(key, appendText("y"))
 		assert.Equal(t, 2, asked, "the lock is not acquired again")
 		assert.Zero(t, res.Waited)
 	})
@@ -117,31 +107,28 @@ func TestReleaseDuringTakeover(t *testing.T) {
 // Updates that keep the expiry do not prolong it.
 func TestKeptExpiryEnds(t *testing.T) {
 	for _, s := range append(nativeStores, nativeStore{commit: lockupdate.CommitVX, store: proxytest.Pika}) {
-		t.Run(s.store.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixtureBehind(t, proxytest.Config{Store: s.store}, lockupdate.Config{Commit: s.commit})
-				key := rmw.Key{Name: "s"}
-				require.NoError(t, f.direct().Set(t.Context(), "s", "x", 3*time.Second).Err())
-				began := time.Now()
-				for gone := false; !gone; time.Sleep(90 * time.Millisecond) {
-					_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-						if gone = !cur.Exists(); gone {
-							return cur, nil
-						}
-						return rmw.String(cur.Text() + "y"), nil
-					})
-					require.NoError(t, err)
-					require.Less(t, time.Since(began), 5*time.Second, "it does not expire")
-				}
-			})
+		bubble(t, s.store.String(), func(t *testing.T) {
+			f := newFixtureBehind(t, proxytest.Config{Store: s.store}, lockupdate.Config{Commit: s.commit})
+			key := rmw.Key{Name: "s"}
+			require.NoError(t, f.direct().Set(t.Context(), "s", "x", 3*time.Second).Err())
+			began := time.Now()
+			for gone := false; !gone; time.Sleep(90 * time.Millisecond) {
+				_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+					if gone = !cur.Exists(); gone {
+						return cur, nil
+					}
+					return rmw.String(cur.Text() + "y"), nil
+				})
+				require.NoError(t, err)
+				require.Less(t, time.Since(began), 5*time.Second, "it does not expire")
+			}
 		})
 	}
 }
 
 // A retried PTTL does not subtract the time of the first try.
 func TestRepeatedExpiryQueryIsAccurate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS})
+	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS}, func(t *testing.T, f *fixture) {
 		f.warm(rmw.Key{Name: "other"})
 		rdb := f.direct()
 		require.NoError(t, rdb.Set(t.Context(), "s", "x", time.Minute+time.Millisecond).Err())
@@ -149,8 +136,7 @@ func TestRepeatedExpiryQueryIsAccurate(t *testing.T) {
 			Match: func(args []string) bool { return args[0] == "pttl" && args[1] == "s" }, Action: proxytest.HangRequest,
 		})
 		began := time.Now()
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("y"))
-		require.NoError(t, err)
+		f.update(rmw.Key{Name: "s"}, appendText("y"))
 		assert.InDelta(t, time.Minute-time.Since(began), rdb.PTTL(t.Context(), "s").Val(), float64(10*time.Millisecond))
 	})
 }
@@ -158,8 +144,7 @@ func TestRepeatedExpiryQueryIsAccurate(t *testing.T) {
 // A key that was absent when its expiry was read is not written. Another writer may create it again
 // with the same value and a new expiry, which would be lost.
 func TestRecreatedKeyIsNotOverwritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS})
+	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS}, func(t *testing.T, f *fixture) {
 		rdb := f.direct()
 		require.NoError(t, rdb.Set(t.Context(), "s", "0", time.Minute).Err())
 		calls := 0
@@ -180,8 +165,7 @@ func TestRecreatedKeyIsNotOverwritten(t *testing.T) {
 
 // Kvrocks prefixes its WRONGTYPE error with other text.
 func TestKvrocksWrongTypeError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS})
+	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS}, func(t *testing.T, f *fixture) {
 		f.proxy.Inject(proxytest.Fault{
 			Match: isRequest("read"), Times: -1, Action: proxytest.RefuseWith,
 			Text: "ERR Invalid argument: WRONGTYPE Operation against a key holding the wrong kind of value",
@@ -270,8 +254,7 @@ func TestCanceledProbeLeavesExpiringKeys(t *testing.T) {
 func TestHugeTTL(t *testing.T) {
 	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s", TTL: 1<<62 - 1}, appendText("x"))
-		require.NoError(t, err)
+		f.update(rmw.Key{Name: "s", TTL: 1<<62 - 1}, appendText("x"))
 		assert.Equal(t, "x", f.text(rmw.Key{Name: "s"}))
 	})
 }
@@ -282,8 +265,7 @@ func TestWaiterClearsItsHint(t *testing.T) {
 	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		other := f.another(lockupdate.Config{Commit: s.commit})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+		key := f.warmKey()
 		gate := make(chan struct{})
 		first := start(t.Context(), f.store, key, until(gate, appendText("1")))
 		time.Sleep(time.Millisecond)

@@ -145,8 +145,7 @@ func TestRequiredCommandsWithoutLua(t *testing.T) {
 			require.NoError(t, err)
 			f.waitReleases() // else the next call could inherit the lock and its age
 		}
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "k"}, remove)
-		require.NoError(t, err)
+		f.update(rmw.Key{Name: "k"}, remove)
 		f.waitReleases()
 		sent, called := lockupdate.Config{Commit: s.commit}.RequiredCommands()
 		assert.Empty(t, called)
@@ -177,8 +176,7 @@ func TestBudgetWithoutLua(t *testing.T) {
 				Action: proxytest.Delay, Do: func() { <-unblock },
 			})
 			start := f.meter.Read()
-			_, err := f.store.Update(t.Context(), key, fn)
-			require.NoError(t, err)
+			f.update(key, fn)
 			trips := f.meter.Read().Sub(start).RoundTrips
 			close(unblock)
 			f.waitReleases()

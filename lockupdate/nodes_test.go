@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -58,8 +57,7 @@ func (c twoNodes) Process(ctx context.Context, cmd redis.Cmder) error {
 // The error of one node does not count for the other node. The lock was granted, and must be
 // released.
 func TestOneNodeDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		f.warm(rmw.Key{Name: "s"})
 		store := lockupdate.New(twoNodes{f.rdb}, lockupdate.Config{})
 		_, err := store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
@@ -93,8 +91,7 @@ func (p *silentNodePipe) Exec(ctx context.Context) ([]redis.Cmder, error) {
 // A redis.Nil for another command of the flush says nothing about the commit: its outcome is
 // unknown, and it is not refused.
 func TestNilReplyOfAnotherCommand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitIFEQ})
+	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitIFEQ}, func(t *testing.T, f *fixture) {
 		store := lockupdate.New(silentNode{f.rdb}, lockupdate.Config{Commit: lockupdate.CommitIFEQ, NoCombining: true})
 		key := rmw.Key{Name: "s"}
 		var calls []*pendingCall

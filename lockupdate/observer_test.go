@@ -159,38 +159,36 @@ func TestJeopardy(t *testing.T) {
 		"refused":    {Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset"},
 		"unanswered": {Action: proxytest.HangRequest},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var w watcher
-				f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
-				fault.Match, fault.Times = isScript("renew"), -1
-				remove := f.proxy.Inject(fault)
-				l, err := f.store.Lock(called(t, "section"), "s")
-				require.NoError(t, err)
-				state := func() locking.State { return locking.StateOf(l.Context()) }
-				time.Sleep(4900 * time.Millisecond)
-				assert.Equal(t, locking.Safe, state())
-				time.Sleep(1500 * time.Millisecond) // the renewal at half, and an eighth for its reply
-				assert.Equal(t, locking.Jeopardy, state())
-				require.NoError(t, l.Context().Err())
-				remove()
-				time.Sleep(2 * time.Second)
-				assert.Equal(t, locking.Safe, state())
-				told := w.take()
-				require.Len(t, told, 3, told)
-				assert.Contains(t, told[1], "section: jeopardy s")
-				assert.Contains(t, told[2], "section: safe s")
-				require.Error(t, w.err(locking.EventJeopardy))
+		bubble(t, name, func(t *testing.T) {
+			var w watcher
+			f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
+			fault.Match, fault.Times = isScript("renew"), -1
+			remove := f.proxy.Inject(fault)
+			l, err := f.store.Lock(called(t, "section"), "s")
+			require.NoError(t, err)
+			state := func() locking.State { return locking.StateOf(l.Context()) }
+			time.Sleep(4900 * time.Millisecond)
+			assert.Equal(t, locking.Safe, state())
+			time.Sleep(1500 * time.Millisecond) // the renewal at half, and an eighth for its reply
+			assert.Equal(t, locking.Jeopardy, state())
+			require.NoError(t, l.Context().Err())
+			remove()
+			time.Sleep(2 * time.Second)
+			assert.Equal(t, locking.Safe, state())
+			told := w.take()
+			require.Len(t, told, 3, told)
+			assert.Contains(t, told[1], "section: jeopardy s")
+			assert.Contains(t, told[2], "section: safe s")
+			require.Error(t, w.err(locking.EventJeopardy))
 
-				f.proxy.Inject(fault)
-				time.Sleep(20 * time.Second)
-				assert.Equal(t, locking.Lost, state())
-				require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
-				told = w.take()
-				require.Len(t, told, 2, told)
-				assert.Contains(t, told[0], "section: jeopardy s")
-				assert.Contains(t, told[1], "section: lost s")
-			})
+			f.proxy.Inject(fault)
+			time.Sleep(20 * time.Second)
+			assert.Equal(t, locking.Lost, state())
+			require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
+			told = w.take()
+			require.Len(t, told, 2, told)
+			assert.Contains(t, told[0], "section: jeopardy s")
+			assert.Contains(t, told[1], "section: lost s")
 		})
 	}
 }
@@ -260,8 +258,7 @@ func TestObserverOfAStall(t *testing.T) {
 
 // A Sequencer names the holding, and Check tells whether it has ended.
 func TestSequencer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+	withFixture(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		other := f.another(lockupdate.Config{})
 		var seq locking.Sequencer
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -295,8 +292,7 @@ func TestSequencer(t *testing.T) {
 
 // An Update within a section has the section's Sequencer and State.
 func TestSequencerOfANestedUpdate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		var outlived context.Context
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(outer context.Context) error {
 			_, err := f.store.Update(outer, rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -320,8 +316,7 @@ func TestSequencerOfANestedUpdate(t *testing.T) {
 
 // Without the lock there is no State, until a Sequencer takes the lock.
 func TestSequencerTakesTheLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{LockOnDemand: true})
+	withFixture(t, lockupdate.Config{LockOnDemand: true}, func(t *testing.T, f *fixture) {
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			assert.Equal(t, locking.Lost, locking.StateOf(ctx))
 			seq, err := locking.SequencerOf(ctx)

@@ -27,11 +27,9 @@ var onDemand = lockupdate.Config{LockOnDemand: true}
 // An uncontended update takes two round trips, three commands and six calls on the server, and
 // starts no goroutine that outlives it.
 func TestOnDemandBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, onDemand)
+	withFixture(t, onDemand, func(t *testing.T, f *fixture) {
 		hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		_, err := f.store.Update(t.Context(), hash, setField("f", "1"))
-		require.NoError(t, err)
+		f.update(hash, setField("f", "1"))
 		f.warm(rmw.Key{Name: "s"})
 		for _, tc := range []struct {
 			key      rmw.Key
@@ -67,19 +65,17 @@ func TestWaitForReply(t *testing.T) {
 	} {
 		b := newBench(proxycompat.Codis32(), cfg)
 		for _, clause := range rmwtest.Clauses() {
-			t.Run(name+"/"+clause.Name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					err := clause.Check(t.Context(), b.Target(t))
-					if !late[clause.Name] || err == nil {
-						require.NoError(t, err)
-						return
+			bubble(t, name+"/"+clause.Name, func(t *testing.T) {
+				err := clause.Check(t.Context(), b.Target(t))
+				if !late[clause.Name] || err == nil {
+					require.NoError(t, err)
+					return
+				}
+				for line := range strings.SplitSeq(err.Error(), "\n") {
+					if !strings.HasPrefix(line, "… and ") {
+						assert.Contains(t, line, "returned 5s after it began, its ctx ended after 100ms")
 					}
-					for line := range strings.SplitSeq(err.Error(), "\n") {
-						if !strings.HasPrefix(line, "… and ") {
-							assert.Contains(t, line, "returned 5s after it began, its ctx ended after 100ms")
-						}
-					}
-				})
+				}
 			})
 		}
 	}
@@ -95,8 +91,7 @@ func TestLockerOnDemand(t *testing.T) {
 // to an update on demand. An update under the lock waits for it.
 func TestOnDemandAndAnUnguardedWriter(t *testing.T) {
 	for _, cfg := range []lockupdate.Config{{}, onDemand} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, cfg)
+		withFixture(t, cfg, func(t *testing.T, f *fixture) {
 			key := rmw.Key{Name: "s"}
 			direct := f.direct()
 			release := make(chan struct{})
@@ -132,11 +127,8 @@ func TestOnDemandAndAnUnguardedWriter(t *testing.T) {
 // An update takes the lock after a refused commit, while another process holds the lock, and for a
 // second after that.
 func TestOnDemandTakesTheLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, onDemand)
+	withKey(t, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.another(onDemand)
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
 		require.NoError(t, other.WithLock(t.Context(), "s", func(context.Context) error {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
@@ -148,8 +140,7 @@ func TestOnDemandTakesTheLock(t *testing.T) {
 		lockupdate.Settle(other)
 		f.settle()
 		update := func() {
-			_, err := f.store.Update(t.Context(), key, appendText("x"))
-			require.NoError(t, err)
+			f.update(key, appendText("x"))
 			f.waitReleases()
 		}
 		update()
@@ -174,11 +165,9 @@ func TestOnDemandTakesTheLock(t *testing.T) {
 // A goroutine that updates a key without a pause stops taking the lock a second after the
 // contention. The release in flight of each update does not prolong that.
 func TestOnDemandAfterContention(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, onDemand)
+	withFixture(t, onDemand, func(t *testing.T, f *fixture) {
 		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Times: -1, Action: proxytest.Delay, Delay: time.Millisecond})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+		key := f.warmKey()
 		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
 		}, appendText("x")))
@@ -203,8 +192,7 @@ func TestOnDemandAfterContention(t *testing.T) {
 
 // Calls of one process run one after the other, and each sees the result of the last.
 func TestOnDemandInOneProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, onDemand)
+	withFixture(t, onDemand, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "s"}
 		var wg sync.WaitGroup
 		running, calls := 0, 0
@@ -234,26 +222,23 @@ func TestOnDemandFnEndsOtherwise(t *testing.T) {
 		"Goexit": func() error { runtime.Goexit(); return nil },
 		"error":  func() error { return errors.New("no") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, onDemand)
-				key := rmw.Key{Name: "s"}
-				var wg sync.WaitGroup
-				wg.Go(func() {
-					defer func() { _ = recover() }()
-					_, _ = f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
-						time.Sleep(time.Second)
-						return rmw.Value{}, end()
-					})
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, onDemand)
+			key := rmw.Key{Name: "s"}
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				defer func() { _ = recover() }()
+				_, _ = f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+					time.Sleep(time.Second)
+					return rmw.Value{}, end()
 				})
-				synctest.Wait()
-				began := time.Now()
-				_, err := f.store.Update(t.Context(), key, appendText("x"))
-				require.NoError(t, err)
-				assert.Less(t, time.Since(began), 2*time.Second)
-				wg.Wait()
-				assert.Equal(t, "x", f.text(key))
 			})
+			synctest.Wait()
+			began := time.Now()
+			f.update(key, appendText("x"))
+			assert.Less(t, time.Since(began), 2*time.Second)
+			wg.Wait()
+			assert.Equal(t, "x", f.text(key))
 		})
 	}
 }
@@ -261,8 +246,7 @@ func TestOnDemandFnEndsOtherwise(t *testing.T) {
 // MaxHold ends the ctx of fn, and the next call runs, also if fn has taken the lock for a token.
 func TestOnDemandMaxHold(t *testing.T) {
 	for _, token := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxHold: time.Second})
+		withFixture(t, lockupdate.Config{LockOnDemand: true, MaxHold: time.Second}, func(t *testing.T, f *fixture) {
 			key := rmw.Key{Name: "s"}
 			began := time.Now()
 			var wg sync.WaitGroup
@@ -281,8 +265,7 @@ func TestOnDemandMaxHold(t *testing.T) {
 				assert.ErrorIs(t, err, rmw.ErrLockLost)
 			})
 			synctest.Wait()
-			_, err := f.store.Update(t.Context(), key, appendText("x"))
-			require.NoError(t, err)
+			f.update(key, appendText("x"))
 			assert.Less(t, time.Since(began), 1100*time.Millisecond)
 			wg.Wait()
 			assert.Equal(t, "x", f.text(key))
@@ -293,8 +276,7 @@ func TestOnDemandMaxHold(t *testing.T) {
 // Close waits for an update whose fn has run, even if its commit is refused and it has to wait for
 // the lock.
 func TestOnDemandClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		s, other := lockupdate.New(f.rdb, onDemand), f.another(lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		var held locking.Hold

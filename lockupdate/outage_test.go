@@ -74,36 +74,34 @@ func TestCallsWaitOutAnOutage(t *testing.T) {
 	for name, call := range calls {
 		for _, open := range []bool{false, true} {
 			for _, failFast := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s,open=%t,failFast=%t", name, open, failFast), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						cfg := lockupdate.Config{}
-						if failFast {
-							cfg.MaxOutage = -1
-						}
-						f := newFixture(t, lockupdate.Config{})
-						r, s := f.overNetwork(cfg)
-						restore := r.Cut()
+				bubble(t, fmt.Sprintf("%s,open=%t,failFast=%t", name, open, failFast), func(t *testing.T) {
+					cfg := lockupdate.Config{}
+					if failFast {
+						cfg.MaxOutage = -1
+					}
+					f := newFixture(t, lockupdate.Config{})
+					r, s := f.overNetwork(cfg)
+					restore := r.Cut()
+					if open {
+						openBreaker(t, s)
+					}
+					time.AfterFunc(700*time.Millisecond, restore)
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					defer cancel()
+					began := time.Now()
+					err := call(ctx, s)
+					took := time.Since(began)
+					if failFast {
+						require.ErrorIs(t, err, rmw.ErrUnavailable)
+						assert.Less(t, took, 50*time.Millisecond)
 						if open {
-							openBreaker(t, s)
+							require.ErrorContains(t, err, "tried again every 1s")
 						}
-						time.AfterFunc(700*time.Millisecond, restore)
-						ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-						defer cancel()
-						began := time.Now()
-						err := call(ctx, s)
-						took := time.Since(began)
-						if failFast {
-							require.ErrorIs(t, err, rmw.ErrUnavailable)
-							assert.Less(t, took, 50*time.Millisecond)
-							if open {
-								require.ErrorContains(t, err, "tried again every 1s")
-							}
-						} else {
-							require.NoError(t, err)
-							assert.Less(t, took, 2500*time.Millisecond)
-						}
-						time.Sleep(2 * time.Second)
-					})
+					} else {
+						require.NoError(t, err)
+						assert.Less(t, took, 2500*time.Millisecond)
+					}
+					time.Sleep(2 * time.Second)
 				})
 			}
 		}
@@ -124,56 +122,53 @@ func TestOutagesEnd(t *testing.T) {
 		"ctx":                 {timeout: 1500 * time.Millisecond, took: 1500 * time.Millisecond, text: "deadline exceeded"},
 		"MaxWait":             {cfg: lockupdate.Config{MaxWait: 200 * time.Millisecond}, took: 200 * time.Millisecond, text: "tried again every 1s"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
-				r, s := f.overNetwork(c.cfg)
-				restore := r.Cut()
-				openBreaker(t, s)
-				time.Sleep(500 * time.Millisecond) // no limit below ends at a try of the breaker
-				ctx := t.Context()
-				if c.timeout > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, c.timeout)
-					defer cancel()
-				}
-				var all sync.WaitGroup
-				for _, call := range []func() error{
-					func() error { _, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("x")); return err },
-					func() error { _, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("y")); return err },
-					func() error {
-						if c.cfg.MaxWait > 0 {
-							return nil
-						}
-						_, err := s.Read(ctx, rmw.Key{Name: "s"})
-						return err
-					},
-				} {
-					all.Go(func() {
-						began := time.Now()
-						err := call()
-						if err == nil {
-							return
-						}
-						assert.ErrorIs(t, err, rmw.ErrUnavailable)
-						assert.ErrorContains(t, err, c.text)
-						assert.Equal(t, c.timeout > 0, errors.Is(err, context.DeadlineExceeded), err)
-						assert.Equal(t, c.took, time.Since(began).Truncate(10*time.Millisecond))
-					})
-				}
-				all.Wait()
-				restore()
-				time.Sleep(10 * time.Second)
-				assert.Equal(t, "w", f.text(rmw.Key{Name: "s"}), "no failed update is stored, not even later")
-			})
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{})
+			r, s := f.overNetwork(c.cfg)
+			restore := r.Cut()
+			openBreaker(t, s)
+			time.Sleep(500 * time.Millisecond) // no limit below ends at a try of the breaker
+			ctx := t.Context()
+			if c.timeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, c.timeout)
+				defer cancel()
+			}
+			var all sync.WaitGroup
+			for _, call := range []func() error{
+				func() error { _, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("x")); return err },
+				func() error { _, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("y")); return err },
+				func() error {
+					if c.cfg.MaxWait > 0 {
+						return nil
+					}
+					_, err := s.Read(ctx, rmw.Key{Name: "s"})
+					return err
+				},
+			} {
+				all.Go(func() {
+					began := time.Now()
+					err := call()
+					if err == nil {
+						return
+					}
+					assert.ErrorIs(t, err, rmw.ErrUnavailable)
+					assert.ErrorContains(t, err, c.text)
+					assert.Equal(t, c.timeout > 0, errors.Is(err, context.DeadlineExceeded), err)
+					assert.Equal(t, c.took, time.Since(began).Truncate(10*time.Millisecond))
+				})
+			}
+			all.Wait()
+			restore()
+			time.Sleep(10 * time.Second)
+			assert.Equal(t, "w", f.text(rmw.Key{Name: "s"}), "no failed update is stored, not even later")
 		})
 	}
 }
 
 // Close ends calls that wait for the store.
 func TestCloseEndsOutages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		r, s := f.overNetwork(lockupdate.Config{})
 		restore := r.Cut()
 		openBreaker(t, s)
@@ -238,37 +233,35 @@ func TestOneTryASecondDuringAnOutage(t *testing.T) {
 // sent is not sent again.
 func TestCommitsWaitOutAnOutage(t *testing.T) {
 	for _, under := range []bool{false, true} {
-		t.Run(fmt.Sprintf("under a lock=%t", under), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
-				r, s := f.overNetwork(lockupdate.Config{})
-				key := rmw.Key{Name: "s"}
-				update := func(ctx context.Context) error {
-					_, err := s.Update(ctx, key, duringFirstCall(func() {
-						restore := r.Cut()
-						openBreaker(t, s)
-						time.AfterFunc(700*time.Millisecond, restore)
-					}, appendText("x")))
-					return err
-				}
-				if under {
-					require.NoError(t, s.WithLock(t.Context(), "s", update))
-				} else {
-					require.NoError(t, update(t.Context()))
-				}
-				assert.Equal(t, "wx", f.text(key))
+		bubble(t, fmt.Sprintf("under a lock=%t", under), func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{})
+			r, s := f.overNetwork(lockupdate.Config{})
+			key := rmw.Key{Name: "s"}
+			update := func(ctx context.Context) error {
+				_, err := s.Update(ctx, key, duringFirstCall(func() {
+					restore := r.Cut()
+					openBreaker(t, s)
+					time.AfterFunc(700*time.Millisecond, restore)
+				}, appendText("x")))
+				return err
+			}
+			if under {
+				require.NoError(t, s.WithLock(t.Context(), "s", update))
+			} else {
+				require.NoError(t, update(t.Context()))
+			}
+			assert.Equal(t, "wx", f.text(key))
 
-				remove := f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Times: -1, Action: proxytest.HangRequest})
-				_, err := s.Update(t.Context(), key, appendText("y"))
-				require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
-				f.proxy.ResetCalls()
-				remove()
-				time.Sleep(time.Minute)
-				assert.False(t, slices.ContainsFunc(f.proxy.Calls(), func(c proxytest.Call) bool {
-					return lockupdate.ScriptName(c.Args) == "commit_string"
-				}))
-				assert.Equal(t, "wx", f.text(key))
-			})
+			remove := f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Times: -1, Action: proxytest.HangRequest})
+			_, err := s.Update(t.Context(), key, appendText("y"))
+			require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+			f.proxy.ResetCalls()
+			remove()
+			time.Sleep(time.Minute)
+			assert.False(t, slices.ContainsFunc(f.proxy.Calls(), func(c proxytest.Call) bool {
+				return lockupdate.ScriptName(c.Args) == "commit_string"
+			}))
+			assert.Equal(t, "wx", f.text(key))
 		})
 	}
 }

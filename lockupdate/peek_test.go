@@ -18,14 +18,12 @@ import (
 func TestPeekBudget(t *testing.T) {
 	text, hash := rmw.Key{Name: "s", TTL: time.Hour}, rmw.Key{Name: "h", Kind: rmw.KindHash}
 	for _, cfg := range []lockupdate.Config{{}, {MasterReads: true}} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, cfg)
+		withFixture(t, cfg, func(t *testing.T, f *fixture) {
 			f.warm(text)
-			_, err := f.store.Update(t.Context(), hash, setField("f", "1"))
-			require.NoError(t, err)
+			f.update(hash, setField("f", "1"))
 			for range 3 { // each server caches the script
 				for _, key := range []rmw.Key{text, hash} {
-					_, _, err = f.store.Peek(t.Context(), key)
+					_, _, err := f.store.Peek(t.Context(), key)
 					require.NoError(t, err)
 				}
 			}
@@ -146,10 +144,7 @@ func TestPeekOfARecreatedKeyWithoutLua(t *testing.T) {
 
 // Peek retries an error reply, and fails on a closed or invalid Store.
 func TestPeekFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.proxy.Inject(proxytest.Fault{Match: isScript("peek"), Action: proxytest.RefuseWith, Text: "ERR what is this", Times: 2})
 		v, _, err := f.store.Peek(t.Context(), key)
 		require.NoError(t, err)
@@ -177,8 +172,7 @@ func TestPeekReadsTheMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureBehind(t, proxytest.Config{Engines: 2, ReplicaLag: time.Minute}, lockupdate.Config{})
 		key := rmw.Key{Name: "s", TTL: time.Hour}
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
+		f.update(key, appendText("x"))
 		require.EqualValues(t, -2, f.direct().PTTL(t.Context(), "s").Val(), "control: the replica lags")
 		v, left, err := f.store.Peek(t.Context(), key)
 		require.NoError(t, err)

@@ -90,23 +90,21 @@ func TestPitfall16ErrorsThatHideTheReason(t *testing.T) {
 			return update(ctx, f)
 		}, []error{rmw.ErrClosed}, "update"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				err := tc.do(t.Context(), newFixture(t, lockupdate.Config{MaxWait: 5 * time.Second}))
-				var own *rmw.Error
-				require.ErrorAs(t, err, &own)
-				assert.Equal(t, []string{"lockupdate", tc.op, "s"}, []string{own.Path, own.Op, own.Key})
-				for _, reason := range []error{
-					rmw.ErrContended, rmw.ErrLockLost, rmw.ErrOutcomeUnknown, rmw.ErrWrongKind, rmw.ErrUnsupported,
-					rmw.ErrUnavailable, rmw.ErrInvalid, rmw.ErrClosed, context.Canceled, context.DeadlineExceeded,
-				} {
-					if assert.ObjectsAreEqual(tc.are[0], reason) || len(tc.are) > 1 && assert.ObjectsAreEqual(tc.are[1], reason) {
-						assert.ErrorIs(t, err, reason)
-					} else {
-						assert.NotErrorIs(t, err, reason)
-					}
+		bubble(t, name, func(t *testing.T) {
+			err := tc.do(t.Context(), newFixture(t, lockupdate.Config{MaxWait: 5 * time.Second}))
+			var own *rmw.Error
+			require.ErrorAs(t, err, &own)
+			assert.Equal(t, []string{"lockupdate", tc.op, "s"}, []string{own.Path, own.Op, own.Key})
+			for _, reason := range []error{
+				rmw.ErrContended, rmw.ErrLockLost, rmw.ErrOutcomeUnknown, rmw.ErrWrongKind, rmw.ErrUnsupported,
+				rmw.ErrUnavailable, rmw.ErrInvalid, rmw.ErrClosed, context.Canceled, context.DeadlineExceeded,
+			} {
+				if assert.ObjectsAreEqual(tc.are[0], reason) || len(tc.are) > 1 && assert.ObjectsAreEqual(tc.are[1], reason) {
+					assert.ErrorIs(t, err, reason)
+				} else {
+					assert.NotErrorIs(t, err, reason)
 				}
-			})
+			}
 		})
 	}
 }

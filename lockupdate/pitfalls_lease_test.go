@@ -40,35 +40,31 @@ func TestPitfall05WatchdogStallsUnnoticed(t *testing.T) {
 		require.ErrorIs(t, context.Cause(l.Context()), rmw.ErrLockLost)
 		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
 	}
-	t.Run("one bad entry", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{Lease: lease})
-			locks := f.lockAll("a", "b", "c")
-			require.NoError(t, f.direct().Set(t.Context(), lock+"b", "not a lock", 0).Err())
-			time.Sleep(3 * lease)
-			require.NoError(t, locks[0].Context().Err())
-			lost(t, locks[1])
-			require.NoError(t, locks[2].Context().Err())
-		})
+	bubble(t, "one bad entry", func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: lease})
+		locks := f.lockAll("a", "b", "c")
+		require.NoError(t, f.direct().Set(t.Context(), lock+"b", "not a lock", 0).Err())
+		time.Sleep(3 * lease)
+		require.NoError(t, locks[0].Context().Err())
+		lost(t, locks[1])
+		require.NoError(t, locks[2].Context().Err())
 	})
-	t.Run("panics", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{Lease: lease})
-			var left atomic.Int64
-			left.Store(3)
-			f.rdb.AddHook(hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
-				if len(cmds) > 1 && left.Add(-1) >= 0 {
-					panic("a bug in a hook")
-				}
-				return next()
-			}))
-			locks := f.lockAll("a", "b", "c")
-			time.Sleep(3 * lease)
-			for _, l := range locks {
-				require.NoError(t, l.Context().Err())
+	bubble(t, "panics", func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: lease})
+		var left atomic.Int64
+		left.Store(3)
+		f.rdb.AddHook(hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
+			if len(cmds) > 1 && left.Add(-1) >= 0 {
+				panic("a bug in a hook")
 			}
-			assert.Negative(t, left.Load(), "the hook was called, and panicked")
-		})
+			return next()
+		}))
+		locks := f.lockAll("a", "b", "c")
+		time.Sleep(3 * lease)
+		for _, l := range locks {
+			require.NoError(t, l.Context().Err())
+		}
+		assert.Negative(t, left.Load(), "the hook was called, and panicked")
 	})
 }
 
@@ -84,24 +80,22 @@ func TestPitfall06UnlimitedRenewal(t *testing.T) {
 			return s.WithLock(context.Background(), "s", func(context.Context) error { stuck(); return nil })
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{}) // MaxHold of a minute, leases of 10 s
-				other := f.another(lockupdate.Config{Poll: rmw.Backoff{Base: time.Second, Max: time.Second}})
-				inside, stuck, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-				unblock := sync.OnceFunc(func() { close(stuck) })
-				defer unblock()
-				go func() { done <- use(f.store, func() { close(inside); <-stuck }) }()
-				<-inside
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-				defer cancel()
-				began := time.Now()
-				_, err := other.Update(ctx, rmw.Key{Name: "s"}, appendText("y"))
-				require.NoError(t, err)
-				assert.InDelta(t, time.Minute, time.Since(began), float64(2*time.Second))
-				unblock()
-				require.ErrorIs(t, <-done, rmw.ErrLockLost)
-			})
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{}) // MaxHold of a minute, leases of 10 s
+			other := f.another(lockupdate.Config{Poll: rmw.Backoff{Base: time.Second, Max: time.Second}})
+			inside, stuck, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+			unblock := sync.OnceFunc(func() { close(stuck) })
+			defer unblock()
+			go func() { done <- use(f.store, func() { close(inside); <-stuck }) }()
+			<-inside
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			began := time.Now()
+			_, err := other.Update(ctx, rmw.Key{Name: "s"}, appendText("y"))
+			require.NoError(t, err)
+			assert.InDelta(t, time.Minute, time.Since(began), float64(2*time.Second))
+			unblock()
+			require.ErrorIs(t, <-done, rmw.ErrLockLost)
 		})
 	}
 }
@@ -110,8 +104,7 @@ func TestPitfall06UnlimitedRenewal(t *testing.T) {
 // (redis-semaphore#175, redsync#149, redlock-rb#36). A renewal of lockupdate changes only the lock
 // of its own owner.
 func TestPitfall07RenewalRecreatesALostLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+	withFixture(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		locks := f.lockAll("gone", "another's")
 		rdb := f.direct()
 		require.NoError(t, rdb.Del(t.Context(), lock+"gone", lock+"another's").Err())
@@ -139,8 +132,7 @@ func TestPitfall08StaleHolderWrites(t *testing.T) {
 			f.unguard()
 		}
 		other := f.another(cfg)
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+		key := f.warmKey()
 		theirs := func() {
 			_, err := other.Update(t.Context(), key, appendText("+theirs"))
 			assert.NoError(t, err)
@@ -154,8 +146,7 @@ func TestPitfall08StaleHolderWrites(t *testing.T) {
 			f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: 3 * lease})
 			go func() { time.Sleep(2 * lease); theirs() }()
 		}
-		_, err := f.store.Update(t.Context(), key, fn)
-		require.NoError(t, err)
+		f.update(key, fn)
 		remove()
 		f.waitReleases()
 		stored := f.text(key)
@@ -163,10 +154,8 @@ func TestPitfall08StaleHolderWrites(t *testing.T) {
 		return stored
 	}
 	for name, inFn := range map[string]bool{"fn": true, "commit": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				assert.Equal(t, "www+theirs+mine", stale(t, true, inFn))
-			})
+		bubble(t, name, func(t *testing.T) {
+			assert.Equal(t, "www+theirs+mine", stale(t, true, inFn))
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -183,40 +172,34 @@ func TestPitfall18WallClockJumps(t *testing.T) {
 	}
 	const lease = 10 * time.Second
 	server := func(f *fixture) int { return f.proxy.BackendOf(lock + "s") }
-	t.Run("forward", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{Lease: lease})
-			other := f.another(lockupdate.Config{})
-			key := rmw.Key{Name: "s"}
-			f.warm(key)
-			res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
-				f.proxy.Engine(server(f)).FastForward(time.Hour)
-				res, err := other.Update(t.Context(), key, appendText("+theirs"))
-				require.NoError(t, err)
-				assert.Zero(t, res.Waited, "control: the lease has ended early")
-			}, appendText("+mine")))
+	bubble(t, "forward", func(t *testing.T) {
+		f, key := warmFixture(t, lockupdate.Config{Lease: lease})
+		other := f.another(lockupdate.Config{})
+		res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
+			f.proxy.Engine(server(f)).FastForward(time.Hour)
+			res, err := other.Update(t.Context(), key, appendText("+theirs"))
 			require.NoError(t, err)
-			assert.Equal(t, 2, res.Attempts)
-			assert.Equal(t, "www+theirs+mine", f.text(key))
-			for _, c := range f.proxy.Calls() {
-				switch lockupdate.ScriptName(c.Args) {
-				case "acquire", "renew":
-					assert.Equal(t, "10000", c.Args[5], "a duration, not a time")
-				}
+			assert.Zero(t, res.Waited, "control: the lease has ended early")
+		}, appendText("+mine")))
+		require.NoError(t, err)
+		assert.Equal(t, 2, res.Attempts)
+		assert.Equal(t, "www+theirs+mine", f.text(key))
+		for _, c := range f.proxy.Calls() {
+			switch lockupdate.ScriptName(c.Args) {
+			case "acquire", "renew":
+				assert.Equal(t, "10000", c.Args[5], "a duration, not a time")
 			}
-		})
+		}
 	})
-	t.Run("back", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{Lease: lease})
-			other := f.another(lockupdate.Config{})
-			l := f.lockAll("s")[0]
-			f.proxy.Engine(server(f)).SetTTL(lock+"s", time.Hour+lease)
-			time.AfterFunc(time.Second, func() { assert.NoError(t, l.Unlock()) })
-			began := time.Now()
-			require.NoError(t, other.WithLock(t.Context(), "s", nothing))
-			assert.InDelta(t, time.Second, time.Since(began), float64(100*time.Millisecond))
-		})
+	bubble(t, "back", func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: lease})
+		other := f.another(lockupdate.Config{})
+		l := f.lockAll("s")[0]
+		f.proxy.Engine(server(f)).SetTTL(lock+"s", time.Hour+lease)
+		time.AfterFunc(time.Second, func() { assert.NoError(t, l.Unlock()) })
+		began := time.Now()
+		require.NoError(t, other.WithLock(t.Context(), "s", nothing))
+		assert.InDelta(t, time.Second, time.Since(began), float64(100*time.Millisecond))
 	})
 }
 
@@ -234,30 +217,23 @@ func TestPitfall19ServerRestartLosesTheLock(t *testing.T) {
 		}, "+theirs+mine"},
 		"the lock": {func(f *fixture) { f.proxy.Engine(f.proxy.BackendOf(lock + "s")).Del(lock + "s") }, "www+theirs+mine"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{})
-				other := f.another(lockupdate.Config{})
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
-				res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
-					tc.lose(f)
-					f.forgetScripts()
-					res, err := other.Update(t.Context(), key, appendText("+theirs"))
-					require.NoError(t, err)
-					assert.Zero(t, res.Waited, "control: the lock is lost")
-				}, appendText("+mine")))
+		bubble(t, name, func(t *testing.T) {
+			f, key := warmFixture(t, lockupdate.Config{})
+			other := f.another(lockupdate.Config{})
+			res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
+				tc.lose(f)
+				f.forgetScripts()
+				res, err := other.Update(t.Context(), key, appendText("+theirs"))
 				require.NoError(t, err)
-				assert.Equal(t, 2, res.Attempts)
-				assert.Equal(t, tc.want, f.text(key))
-			})
+				assert.Zero(t, res.Waited, "control: the lock is lost")
+			}, appendText("+mine")))
+			require.NoError(t, err)
+			assert.Equal(t, 2, res.Attempts)
+			assert.Equal(t, tc.want, f.text(key))
 		})
 	}
 	// Without another writer, the update is based on the remaining value.
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			f.proxy.Engine(0).FlushAll()
 			f.proxy.Engine(1).FlushAll()

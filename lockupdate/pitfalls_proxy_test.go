@@ -24,10 +24,7 @@ import (
 // in a pipeline. Proxies refuse SCRIPT LOAD, or send it to any server (go-redis#3228,
 // redis-py#4206, codis#526, codis#1368). lockupdate sends each such call again as EVAL.
 func TestPitfall09NoScriptInPipelines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.forgetScripts()
 		pipe := f.rdb.Pipeline()
 		ran := redis.NewScript("return 1").Run(t.Context(), pipe, []string{"s"})
@@ -156,67 +153,58 @@ func TestPitfall11HandshakeCommands(t *testing.T) {
 // for the reply to the commit.
 func TestPitfall15PipelineOrder(t *testing.T) {
 	reordering := proxytest.Config{Engines: 2, Reorder: true}
-	t.Run("read before acquire", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixtureBehind(t, reordering, lockupdate.Config{})
-			key := rmw.Key{Name: "s"}
-			f.warm(key)
-			other := f.another(lockupdate.Config{})
-			f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Do: func() {
-				_, err := other.Update(t.Context(), key, appendText("+theirs"))
-				assert.NoError(t, err)
-				lockupdate.Settle(other)
-			}})
-			res, err := f.store.Update(t.Context(), key, appendText("+mine"))
-			require.NoError(t, err)
-			assert.Zero(t, res.Waited, "control: the lock was free")
-			assert.Equal(t, 2, res.Attempts, "control: the value was read before the acquire")
-			assert.Equal(t, "www+theirs+mine", f.text(key))
-		})
+	bubble(t, "read before acquire", func(t *testing.T) {
+		f := newFixtureBehind(t, reordering, lockupdate.Config{})
+		key := f.warmKey()
+		other := f.another(lockupdate.Config{})
+		f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Do: func() {
+			_, err := other.Update(t.Context(), key, appendText("+theirs"))
+			assert.NoError(t, err)
+			lockupdate.Settle(other)
+		}})
+		res := f.update(key, appendText("+mine"))
+		assert.Zero(t, res.Waited, "control: the lock was free")
+		assert.Equal(t, 2, res.Attempts, "control: the value was read before the acquire")
+		assert.Equal(t, "www+theirs+mine", f.text(key))
 	})
-	t.Run("release after commit", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixtureBehind(t, reordering, lockupdate.Config{})
-			key := rmw.Key{Name: "s"}
-			f.warm(key)
-			unblock := f.block("commit_string")
-			done := make(chan error, 1)
-			go func() {
-				_, err := f.store.Update(t.Context(), key, appendText("x"))
-				done <- err
-			}()
-			synctest.Wait()
-			assert.Equal(t, []string{"read", "acquire"}, f.calls(), "and nothing else but the commit")
-			assert.EqualValues(t, 1, f.direct().Exists(t.Context(), lock+"s").Val())
-			unblock()
-			require.NoError(t, <-done)
-			f.waitReleases()
-			assert.False(t, f.hasLock("s"))
-		})
+	bubble(t, "release after commit", func(t *testing.T) {
+		f := newFixtureBehind(t, reordering, lockupdate.Config{})
+		key := f.warmKey()
+		unblock := f.block("commit_string")
+		done := make(chan error, 1)
+		go func() {
+			_, err := f.store.Update(t.Context(), key, appendText("x"))
+			done <- err
+		}()
+		synctest.Wait()
+		assert.Equal(t, []string{"read", "acquire"}, f.calls(), "and nothing else but the commit")
+		assert.EqualValues(t, 1, f.direct().Exists(t.Context(), lock+"s").Val())
+		unblock()
+		require.NoError(t, <-done)
+		f.waitReleases()
+		assert.False(t, f.hasLock("s"))
 	})
-	t.Run("many writers", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixtureBehind(t, reordering, lockupdate.Config{})
-			var acks ackLog
-			var wg sync.WaitGroup
-			for w := range 4 {
-				s := f.another(lockupdate.Config{})
-				for g := range 4 {
-					wg.Go(func() {
-						for i := range 10 {
-							id := fmt.Sprintf("%d-%d-%d,", w, g, i)
-							if _, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText(id)); assert.NoError(t, err) {
-								acks.add(id)
-							}
+	bubble(t, "many writers", func(t *testing.T) {
+		f := newFixtureBehind(t, reordering, lockupdate.Config{})
+		var acks ackLog
+		var wg sync.WaitGroup
+		for w := range 4 {
+			s := f.another(lockupdate.Config{})
+			for g := range 4 {
+				wg.Go(func() {
+					for i := range 10 {
+						id := fmt.Sprintf("%d-%d-%d,", w, g, i)
+						if _, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText(id)); assert.NoError(t, err) {
+							acks.add(id)
 						}
-					})
-				}
+					}
+				})
 			}
-			wg.Wait()
-			acked, lost := acks.audit(f.text(rmw.Key{Name: "s"}))
-			assert.Equal(t, 160, acked)
-			assert.Zero(t, lost)
-		})
+		}
+		wg.Wait()
+		acked, lost := acks.audit(f.text(rmw.Key{Name: "s"}))
+		assert.Equal(t, 160, acked)
+		assert.Zero(t, lost)
 	})
 }
 

@@ -78,28 +78,24 @@ func TestPitfall01ClientRetryDoubleApplies(t *testing.T) {
 func TestPitfall02LostAcquireReplyBlocksItself(t *testing.T) {
 	for _, s := range append([]nativeStore{{commit: lockupdate.CommitGuarded}}, nativeStores...) {
 		for _, lost := range []int{1, 2, 3} {
-			t.Run(fmt.Sprint(s.commit, lost), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					cfg := lockupdate.Config{Lease: 10 * time.Second, Commit: s.commit}
-					f := newFixture(t, cfg)
-					other := f.another(cfg)
-					key := rmw.Key{Name: "s"}
-					f.warm(key)
-					f.proxy.Inject(proxytest.Fault{Match: isRequest("acquire"), Times: lost, Action: proxytest.DropReply})
-					began := time.Now()
-					res, err := f.store.Update(t.Context(), key, appendText("x"))
-					if lost < 3 {
-						require.NoError(t, err)
-						assert.Zero(t, res.Waited, "the retry must not wait for its own lock")
-					} else {
-						require.ErrorIs(t, err, rmw.ErrUnavailable)
-					}
-					_, err = other.Update(t.Context(), key, appendText("y"))
+			bubble(t, fmt.Sprint(s.commit, lost), func(t *testing.T) {
+				cfg := lockupdate.Config{Lease: 10 * time.Second, Commit: s.commit}
+				f, key := warmFixture(t, cfg)
+				other := f.another(cfg)
+				f.proxy.Inject(proxytest.Fault{Match: isRequest("acquire"), Times: lost, Action: proxytest.DropReply})
+				began := time.Now()
+				res, err := f.store.Update(t.Context(), key, appendText("x"))
+				if lost < 3 {
 					require.NoError(t, err)
-					assert.Less(t, time.Since(began), 300*time.Millisecond)
-					lockupdate.Settle(other)
-					assert.False(t, f.hasLock("s"))
-				})
+					assert.Zero(t, res.Waited, "the retry must not wait for its own lock")
+				} else {
+					require.ErrorIs(t, err, rmw.ErrUnavailable)
+				}
+				_, err = other.Update(t.Context(), key, appendText("y"))
+				require.NoError(t, err)
+				assert.Less(t, time.Since(began), 300*time.Millisecond)
+				lockupdate.Settle(other)
+				assert.False(t, f.hasLock("s"))
 			})
 		}
 	}
@@ -133,21 +129,19 @@ func TestPitfall03ReleaseWithACancelledCtx(t *testing.T) {
 			return l.Unlock()
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-				other := f.another(lockupdate.Config{})
-				f.warm(rmw.Key{Name: "s"})
-				f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: 2 * time.Millisecond})
-				f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Times: 2, Action: proxytest.DropRequest})
-				ctx, cancel := context.WithCancel(t.Context())
-				began := time.Now()
-				err := use(ctx, f.store, cancel)
-				assert.Error(t, ctx.Err())
-				assert.Equal(t, name != "Lock", err != nil, err)
-				require.NoError(t, other.WithLock(t.Context(), "s", nothing))
-				assert.Less(t, time.Since(began), 300*time.Millisecond)
-			})
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+			other := f.another(lockupdate.Config{})
+			f.warm(rmw.Key{Name: "s"})
+			f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: 2 * time.Millisecond})
+			f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Times: 2, Action: proxytest.DropRequest})
+			ctx, cancel := context.WithCancel(t.Context())
+			began := time.Now()
+			err := use(ctx, f.store, cancel)
+			assert.Error(t, ctx.Err())
+			assert.Equal(t, name != "Lock", err != nil, err)
+			require.NoError(t, other.WithLock(t.Context(), "s", nothing))
+			assert.Less(t, time.Since(began), 300*time.Millisecond)
 		})
 	}
 }
@@ -161,30 +155,28 @@ func TestPitfall04RenewalAfterUnlock(t *testing.T) {
 		"panics":  func() { panic("a bug") },
 		"exits":   runtime.Goexit,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const lease = 10 * time.Second
-				f := newFixture(t, lockupdate.Config{Lease: lease})
-				f.warm(rmw.Key{Name: "s"})
-				f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.Delay, Delay: lease / 5})
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					defer func() { _ = recover() }()
-					_ = f.store.WithLock(t.Context(), "s", func(context.Context) error {
-						time.Sleep(lease * 6 / 10) // a renewal is in flight
-						end()
-						return nil
-					})
-				}()
-				<-done
-				f.waitReleases()
-				assert.Equal(t, []string{"acquire", "renew", "release"}, slices.Compact(f.calls()))
-				f.proxy.ResetCalls()
-				time.Sleep(3 * lease)
-				assert.Empty(t, f.calls())
-				assert.False(t, f.hasLock("s"))
-			})
+		bubble(t, name, func(t *testing.T) {
+			const lease = 10 * time.Second
+			f := newFixture(t, lockupdate.Config{Lease: lease})
+			f.warm(rmw.Key{Name: "s"})
+			f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.Delay, Delay: lease / 5})
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				defer func() { _ = recover() }()
+				_ = f.store.WithLock(t.Context(), "s", func(context.Context) error {
+					time.Sleep(lease * 6 / 10) // a renewal is in flight
+					end()
+					return nil
+				})
+			}()
+			<-done
+			f.waitReleases()
+			assert.Equal(t, []string{"acquire", "renew", "release"}, slices.Compact(f.calls()))
+			f.proxy.ResetCalls()
+			time.Sleep(3 * lease)
+			assert.Empty(t, f.calls())
+			assert.False(t, f.hasLock("s"))
 		})
 	}
 }

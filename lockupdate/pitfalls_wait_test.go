@@ -19,51 +19,42 @@ import (
 // redisson#5761, rueidis#602, rueidis#653). Between processes, every wait of lockupdate ends with a
 // poll. Within a process, a caller that leaves wakes the next one.
 func TestPitfall12LostWakeUp(t *testing.T) {
-	t.Run("between processes", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{})
-			key := rmw.Key{Name: "s"}
-			f.warm(key)
-			f.takeAsOther(key, time.Hour)
-			began := time.Now()
-			time.AfterFunc(30*time.Second, func() { assert.NoError(t, f.direct().Del(t.Context(), lock+"s").Err()) })
-			_, err := f.store.Update(t.Context(), key, appendText("x"))
-			require.NoError(t, err)
-			assert.InDelta(t, 30*time.Second, time.Since(began), float64(65*time.Millisecond))
-		})
+	bubble(t, "between processes", func(t *testing.T) {
+		f, key := warmFixture(t, lockupdate.Config{})
+		f.takeAsOther(key, time.Hour)
+		began := time.Now()
+		time.AfterFunc(30*time.Second, func() { assert.NoError(t, f.direct().Del(t.Context(), lock+"s").Err()) })
+		f.update(key, appendText("x"))
+		assert.InDelta(t, 30*time.Second, time.Since(began), float64(65*time.Millisecond))
 	})
-	t.Run("within one", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{})
-			key := rmw.Key{Name: "s"}
-			f.warm(key)
-			use := func(ctx context.Context, section bool) error {
-				if section {
-					return f.store.WithLock(ctx, "s", nothing)
-				}
-				_, err := f.store.Update(ctx, key, appendText("x"))
-				return err
+	bubble(t, "within one", func(t *testing.T) {
+		f, key := warmFixture(t, lockupdate.Config{})
+		use := func(ctx context.Context, section bool) error {
+			if section {
+				return f.store.WithLock(ctx, "s", nothing)
 			}
-			left := 0
-			for i := range 40 { // in half of the rounds, the leaver gets the lock first
-				l := f.lockAll("s")[0]
-				ctx, cancel := context.WithCancel(t.Context())
-				leaver, stayer := make(chan error, 1), make(chan error, 1)
-				go func() { leaver <- use(endingCtx{ctx, cancel}, i%2 == 0) }()
-				synctest.Wait()
-				go func() { stayer <- use(t.Context(), i%4 < 2) }()
-				synctest.Wait()
-				require.NoError(t, l.Unlock())
-				began := time.Now()
-				if err := <-leaver; err != nil {
-					require.ErrorIs(t, err, context.Canceled)
-					left++
-				}
-				require.NoError(t, <-stayer)
-				require.Less(t, time.Since(began), time.Second)
+			_, err := f.store.Update(ctx, key, appendText("x"))
+			return err
+		}
+		left := 0
+		for i := range 40 { // in half of the rounds, the leaver gets the lock first
+			l := f.lockAll("s")[0]
+			ctx, cancel := context.WithCancel(t.Context())
+			leaver, stayer := make(chan error, 1), make(chan error, 1)
+			go func() { leaver <- use(endingCtx{ctx, cancel}, i%2 == 0) }()
+			synctest.Wait()
+			go func() { stayer <- use(t.Context(), i%4 < 2) }()
+			synctest.Wait()
+			require.NoError(t, l.Unlock())
+			began := time.Now()
+			if err := <-leaver; err != nil {
+				require.ErrorIs(t, err, context.Canceled)
+				left++
 			}
-			assert.Positive(t, left)
-		})
+			require.NoError(t, <-stayer)
+			require.Less(t, time.Since(began), time.Second)
+		}
+		assert.Positive(t, left)
 	})
 }
 
@@ -86,9 +77,7 @@ func (c endingCtx) Done() <-chan struct{} {
 func TestPitfall13Herd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const waiters, long = 100, 10 * time.Second
-		f := newFixture(t, lockupdate.Config{MaxWait: long})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+		f, key := warmFixture(t, lockupdate.Config{MaxWait: long})
 		f.takeAsOther(key, 0)
 		var mu sync.Mutex
 		var last time.Time
@@ -117,8 +106,7 @@ func TestPitfall13Herd(t *testing.T) {
 // owner's helpers (redisson#3580, redisson#4178, redisson#4956, redisson#6662, redisson#6881).
 // lockupdate identifies the owner by ctx.
 func TestPitfall14ReentrancyByGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "s"}
 		var outlived context.Context
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
@@ -158,49 +146,41 @@ func TestPitfall22RetryLimits(t *testing.T) {
 		assert.Equal(t, time.Since(began), res.Waited)
 		return f, res, err
 	}
-	t.Run("none", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f, res, err := held(t, lockupdate.Config{MaxAttempts: 1}, t.Context())
-			require.NoError(t, err)
-			assert.InDelta(t, long, res.Waited, float64(2*time.Millisecond))
-			assert.Greater(t, f.sent()["acquire"], 500)
-			assert.Equal(t, 1, res.Attempts)
-		})
+	bubble(t, "none", func(t *testing.T) {
+		f, res, err := held(t, lockupdate.Config{MaxAttempts: 1}, t.Context())
+		require.NoError(t, err)
+		assert.InDelta(t, long, res.Waited, float64(2*time.Millisecond))
+		assert.Greater(t, f.sent()["acquire"], 500)
+		assert.Equal(t, 1, res.Attempts)
 	})
-	t.Run("ctx", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), long/2)
-			defer cancel()
-			_, res, err := held(t, lockupdate.Config{}, ctx)
-			require.ErrorIs(t, err, rmw.ErrContended)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.Equal(t, long/2, res.Waited)
-		})
+	bubble(t, "ctx", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), long/2)
+		defer cancel()
+		_, res, err := held(t, lockupdate.Config{}, ctx)
+		require.ErrorIs(t, err, rmw.ErrContended)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, long/2, res.Waited)
 	})
-	t.Run("MaxWait", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			_, res, err := held(t, lockupdate.Config{MaxWait: long / 3}, t.Context())
-			require.ErrorIs(t, err, rmw.ErrContended)
-			require.NotErrorIs(t, err, context.DeadlineExceeded)
-			require.ErrorContains(t, err, "MaxWait")
-			assert.True(t, rmw.Retryable(err))
-			assert.Equal(t, long/3, res.Waited)
-			assert.Zero(t, res.Attempts)
-		})
+	bubble(t, "MaxWait", func(t *testing.T) {
+		_, res, err := held(t, lockupdate.Config{MaxWait: long / 3}, t.Context())
+		require.ErrorIs(t, err, rmw.ErrContended)
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "MaxWait")
+		assert.True(t, rmw.Retryable(err))
+		assert.Equal(t, long/3, res.Waited)
+		assert.Zero(t, res.Attempts)
 	})
-	t.Run("MaxAttempts", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{})
-			legacy := f.direct()
-			calls := 0
-			res, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				calls++
-				require.NoError(t, legacy.Append(ctx, "s", "theirs").Err())
-				return appendText("mine")(ctx, cur)
-			})
-			require.ErrorIs(t, err, rmw.ErrContended)
-			assert.Equal(t, 100, calls)
-			assert.Equal(t, 100, res.Attempts)
+	bubble(t, "MaxAttempts", func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{})
+		legacy := f.direct()
+		calls := 0
+		res, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			calls++
+			require.NoError(t, legacy.Append(ctx, "s", "theirs").Err())
+			return appendText("mine")(ctx, cur)
 		})
+		require.ErrorIs(t, err, rmw.ErrContended)
+		assert.Equal(t, 100, calls)
+		assert.Equal(t, 100, res.Attempts)
 	})
 }

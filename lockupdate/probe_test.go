@@ -25,19 +25,17 @@ func TestProbe(t *testing.T) {
 		proxytest.OldPika: lockupdate.CommitVX,
 		proxytest.Kvrocks: lockupdate.CommitCAS,
 	} {
-		t.Run(store.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixtureBehind(t, proxytest.Config{Engines: 2, Store: store}, lockupdate.Config{})
-				got, err := lockupdate.Probe(t.Context(), f.rdb)
-				require.NoError(t, err)
-				assert.Equal(t, want, got)
-				for i := range 2 {
-					for _, key := range f.proxy.Engine(i).Keys() {
-						ttl := f.proxy.Engine(i).TTL(key)
-						assert.True(t, 0 < ttl && ttl <= 11*time.Second, "%s expires in %v", key, ttl)
-					}
+		bubble(t, store.String(), func(t *testing.T) {
+			f := newFixtureBehind(t, proxytest.Config{Engines: 2, Store: store}, lockupdate.Config{})
+			got, err := lockupdate.Probe(t.Context(), f.rdb)
+			require.NoError(t, err)
+			assert.Equal(t, want, got)
+			for i := range 2 {
+				for _, key := range f.proxy.Engine(i).Keys() {
+					ttl := f.proxy.Engine(i).TTL(key)
+					assert.True(t, 0 < ttl && ttl <= 11*time.Second, "%s expires in %v", key, ttl)
 				}
-			})
+			}
 		})
 	}
 }
@@ -67,16 +65,14 @@ func TestProbeRejectsBrokenStores(t *testing.T) {
 			require.ErrorIs(t, err, rmw.ErrUnsupported, missing)
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		f.proxy.Down(0)
 		f.proxy.Down(1)
 		_, err := lockupdate.Probe(t.Context(), f.rdb)
 		require.Error(t, err)
 		require.NotErrorIs(t, err, rmw.ErrUnsupported)
 	})
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.HangRequest})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -92,8 +88,7 @@ func TestProbeRejectsBrokenStores(t *testing.T) {
 // Two services with different Commits find each other's locks malformed. Both report it, and the
 // guard keeps their updates.
 func TestMixedCommitsReportWrongKind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		rdb := f.direct()
 		require.NoError(t, rdb.Set(t.Context(), lock+"s", "somebody:1", time.Minute).Err())
 		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
@@ -121,8 +116,7 @@ func TestPikaCountsInSeconds(t *testing.T) {
 	_, err := short.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 	require.NoError(t, short.Close())
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Commit: lockupdate.CommitVX, Lease: 1300 * time.Millisecond})
+	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitVX, Lease: 1300 * time.Millisecond}, func(t *testing.T, f *fixture) {
 		for _, ttl := range []time.Duration{time.Millisecond, 1300 * time.Millisecond} {
 			key := rmw.Key{Name: "s", TTL: ttl}
 			_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -132,8 +126,7 @@ func TestPikaCountsInSeconds(t *testing.T) {
 			require.NoError(t, err)
 			assert.Positive(t, f.direct().PTTL(t.Context(), "s").Val())
 			key.TTL = 0
-			_, err = f.store.Update(t.Context(), key, appendText("y"))
-			require.NoError(t, err)
+			f.update(key, appendText("y"))
 			assert.Positive(t, f.direct().PTTL(t.Context(), "s").Val())
 		}
 	})

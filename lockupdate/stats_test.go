@@ -168,8 +168,7 @@ func TestUnknownIsCountedAndLogsNoValue(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{
 			Logger: slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+		key := f.warmKey()
 		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: time.Second})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()

@@ -37,15 +37,11 @@ func TestTakeover(t *testing.T) {
 }
 
 func takeover(t *testing.T, cfg lockupdate.Config, fault proxytest.Fault) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, cfg)
+	withKey(t, cfg, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.another(cfg)
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
 		fault.Match = isRequest("release")
 		f.proxy.Inject(fault)
-		_, err := f.store.Update(t.Context(), key, appendText("1"))
-		require.NoError(t, err)
+		f.update(key, appendText("1"))
 		began := time.Now()
 		gate := make(chan struct{})
 		second := start(t.Context(), f.store, key, until(gate, appendText("2")))
@@ -70,11 +66,8 @@ func takeover(t *testing.T, cfg lockupdate.Config, fault proxytest.Fault) {
 
 // A lock for which another process waits is not taken over.
 func TestNoTakeoverFromWaiters(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.another(lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
 		for round := range 10 {
 			gate := make(chan struct{})
 			first := start(t.Context(), f.store, key, until(gate, appendText("1")))
@@ -100,23 +93,19 @@ func TestNoTakeoverFromWaiters(t *testing.T) {
 func TestTakeoverAfterALateAcquire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lease = 10 * time.Second
-		f := newFixture(t, lockupdate.Config{Lease: lease})
+		f, key := warmFixture(t, lockupdate.Config{Lease: lease})
 		other := f.another(lockupdate.Config{Lease: lease})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
 		f.proxy.Inject(executedLate("acquire", 50*time.Millisecond)) // the retry is granted
 		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.DropRequest})
 		for _, s := range []string{"1", "2", "3"} {
-			_, err := f.store.Update(t.Context(), key, appendText(s))
-			require.NoError(t, err)
+			f.update(key, appendText(s))
 		}
 		time.Sleep(60 * time.Millisecond) // the late acquire is executed
 		began := time.Now()
 		_, err := other.Update(t.Context(), key, appendText("4"))
 		require.NoError(t, err)
 		assert.Less(t, time.Since(began), lease/16+200*time.Millisecond)
-		_, err = f.store.Update(t.Context(), key, appendText("5"))
-		require.NoError(t, err)
+		f.update(key, appendText("5"))
 		assert.Equal(t, "www12345", f.text(key))
 		time.Sleep(2 * lease)
 		assert.False(t, f.hasLock(key.Name))
@@ -125,17 +114,12 @@ func TestTakeoverAfterALateAcquire(t *testing.T) {
 
 // A takeover whose reply is lost is retried, and found done.
 func TestTakeoverReplyLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.HangRequest})
-		_, err := f.store.Update(t.Context(), key, appendText("1"))
-		require.NoError(t, err)
+		f.update(key, appendText("1"))
 		f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Action: proxytest.DropReply})
 		began := time.Now()
-		_, err = f.store.Update(t.Context(), key, appendText("2"))
-		require.NoError(t, err)
+		f.update(key, appendText("2"))
 		assert.Less(t, time.Since(began), 10*time.Millisecond)
 		f.waitReleases()
 		assert.Equal(t, "www12", f.text(key))
@@ -145,10 +129,7 @@ func TestTakeoverReplyLost(t *testing.T) {
 
 // Calls that arrive while a release is in flight go on at its reply, and not after a poll interval.
 func TestOnDemandDuringRelease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, onDemand)
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.slow(time.Millisecond)
 		hold, err := f.store.Lock(t.Context(), "s")
 		require.NoError(t, err)

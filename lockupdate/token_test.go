@@ -31,10 +31,7 @@ func drawToken(t *testing.T, s *lockupdate.Store, name string) uint64 {
 
 // The first Token of a lock costs one command, others are free. An update without Token costs none.
 func TestTokenBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		drawToken(t, f.store, "s")
 		f.settle()
 		start := f.meter.Read()
@@ -52,8 +49,7 @@ func TestTokenBudget(t *testing.T) {
 		assert.EqualValues(t, 4, f.meter.Read().Sub(start).RoundTrips)
 		assert.Equal(t, []string{"acquire", "read", "token", "commit_string", "release"}, f.calls())
 		assert.Equal(t, 7*24*time.Hour, f.direct().PTTL(t.Context(), "/fence"+lock+"s").Val(), "the counter must expire")
-		res, err = f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
+		res = f.update(key, appendText("x"))
 		assert.Zero(t, res.Token)
 	})
 }
@@ -64,28 +60,25 @@ func TestLateTokenIsRefused(t *testing.T) {
 	for name, of := range map[string]func(context.Context) context.Context{
 		"ended ctx": func(ctx context.Context) context.Context { return ctx }, "another ctx": context.WithoutCancel,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{Lease: time.Second})
-				drawToken(t, f.store, "s")
-				f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
-				f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.Delay, Delay: 2 * time.Second})
-				l, err := f.store.Lock(t.Context(), "s")
-				require.NoError(t, err)
-				for range 2 { // the second after the loss
-					_, err = locking.Token(of(l.Context()))
-					require.ErrorIs(t, err, rmw.ErrLockLost)
-					require.NotErrorIs(t, err, context.Canceled, "no caller has canceled anything")
-				}
-				require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
-			})
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{Lease: time.Second})
+			drawToken(t, f.store, "s")
+			f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
+			f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.Delay, Delay: 2 * time.Second})
+			l, err := f.store.Lock(t.Context(), "s")
+			require.NoError(t, err)
+			for range 2 { // the second after the loss
+				_, err = locking.Token(of(l.Context()))
+				require.ErrorIs(t, err, rmw.ErrLockLost)
+				require.NotErrorIs(t, err, context.Canceled, "no caller has canceled anything")
+			}
+			require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
 		})
 	}
 }
 
 func TestTokenFaults(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		_, err := locking.Token(t.Context())
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 		before := drawToken(t, f.store, "s")
@@ -116,36 +109,32 @@ func TestOnDemandToken(t *testing.T) {
 		},
 	} {
 		for _, changed := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					f := newFixture(t, onDemand)
-					key := rmw.Key{Name: "s"}
-					f.warm(key)
-					calls := 0
-					res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						if calls++; changed && calls == 1 {
-							require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
-						}
-						if err := take(ctx, f.store); err != nil {
-							return rmw.Value{}, err
-						}
-						h, err := f.store.Inspect(t.Context(), "s")
-						assert.NoError(t, err)
-						assert.NotEmpty(t, h.Owner, "the lock is held")
-						return rmw.String(cur.Text() + "x"), nil
-					})
-					require.NoError(t, err)
-					if name == "token" {
-						assert.NotZero(t, res.Token)
+			bubble(t, name, func(t *testing.T) {
+				f, key := warmFixture(t, onDemand)
+				calls := 0
+				res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					if calls++; changed && calls == 1 {
+						require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
 					}
-					if changed {
-						assert.Equal(t, 2, res.Attempts)
-						assert.Equal(t, "theirsx", f.text(key))
-					} else {
-						assert.Equal(t, 1, res.Attempts)
-						assert.Equal(t, "wwwx", f.text(key))
+					if err := take(ctx, f.store); err != nil {
+						return rmw.Value{}, err
 					}
+					h, err := f.store.Inspect(t.Context(), "s")
+					assert.NoError(t, err)
+					assert.NotEmpty(t, h.Owner, "the lock is held")
+					return rmw.String(cur.Text() + "x"), nil
 				})
+				require.NoError(t, err)
+				if name == "token" {
+					assert.NotZero(t, res.Token)
+				}
+				if changed {
+					assert.Equal(t, 2, res.Attempts)
+					assert.Equal(t, "theirsx", f.text(key))
+				} else {
+					assert.Equal(t, 1, res.Attempts)
+					assert.Equal(t, "wwwx", f.text(key))
+				}
 			})
 		}
 	}
@@ -154,8 +143,7 @@ func TestOnDemandToken(t *testing.T) {
 // If Token fails because another process holds the lock, fn handles the error, and its write is
 // guarded.
 func TestOnDemandTokenIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second})
+	withFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second}, func(t *testing.T, f *fixture) {
 		other := f.another(lockupdate.Config{})
 		key := rmw.Key{Name: "s"}
 		for _, own := range []error{nil, errRoomFull} {
@@ -178,15 +166,13 @@ func TestOnDemandTokenIsRefused(t *testing.T) {
 			f.settle()
 			time.Sleep(2 * time.Second)
 		}
-		_, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
+		f.update(key, appendText("x"))
 	})
 }
 
 // Token stops waiting for the lock when its ctx ends, and the update goes on.
 func TestOnDemandTokenEndsWithItsCtx(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, onDemand)
+	withFixture(t, onDemand, func(t *testing.T, f *fixture) {
 		other := f.another(lockupdate.Config{})
 		var held locking.Hold
 		res, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -223,52 +209,48 @@ func TestOnDemandTokenKeepsItsPlace(t *testing.T) {
 		},
 	} {
 		for _, refused := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					f := newFixture(t, onDemand)
-					other := f.another(lockupdate.Config{})
-					key := rmw.Key{Name: "s"}
-					f.warm(key)
-					var behind *pendingCall
-					attempt := 0
-					fn := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						attempt++
-						if behind == nil {
-							var held locking.Hold
-							if refused {
-								var err error
-								held, err = other.Lock(t.Context(), "s")
-								require.NoError(t, err)
-							}
-							behind = start(t.Context(), f.store, key, appendText("2"))
-							synctest.Wait()
-							short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-							defer cancel()
-							_, err := locking.Token(short)
-							if refused {
-								assert.ErrorIs(t, err, context.DeadlineExceeded)
-								require.NoError(t, held.Unlock())
-							} else {
-								assert.NoError(t, err)
-							}
+			bubble(t, name, func(t *testing.T) {
+				f, key := warmFixture(t, onDemand)
+				other := f.another(lockupdate.Config{})
+				var behind *pendingCall
+				attempt := 0
+				fn := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					attempt++
+					if behind == nil {
+						var held locking.Hold
+						if refused {
+							var err error
+							held, err = other.Lock(t.Context(), "s")
+							require.NoError(t, err)
 						}
-						time.Sleep(time.Second)
-						assert.False(t, behind.ended(), "the call behind has run")
-						end(f, attempt)
-						return rmw.String(cur.Text() + "1"), nil
+						behind = start(t.Context(), f.store, key, appendText("2"))
+						synctest.Wait()
+						short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+						defer cancel()
+						_, err := locking.Token(short)
+						if refused {
+							assert.ErrorIs(t, err, context.DeadlineExceeded)
+							require.NoError(t, held.Unlock())
+						} else {
+							assert.NoError(t, err)
+						}
 					}
-					func() {
-						defer func() { _ = recover() }()
-						_, err := f.store.Update(t.Context(), key, fn)
-						assert.NoError(t, err)
-					}()
-					<-behind.done
-					require.NoError(t, behind.err)
-					assert.Equal(t, 1, behind.res.Attempts)
-					assert.Equal(t, map[string]string{"return": "www12", "panic": "www2", "again": "theirs12"}[name], f.text(key))
-					f.waitReleases()
-					assert.Zero(t, f.direct().Exists(t.Context(), lock+"s").Val())
-				})
+					time.Sleep(time.Second)
+					assert.False(t, behind.ended(), "the call behind has run")
+					end(f, attempt)
+					return rmw.String(cur.Text() + "1"), nil
+				}
+				func() {
+					defer func() { _ = recover() }()
+					_, err := f.store.Update(t.Context(), key, fn)
+					assert.NoError(t, err)
+				}()
+				<-behind.done
+				require.NoError(t, behind.err)
+				assert.Equal(t, 1, behind.res.Attempts)
+				assert.Equal(t, map[string]string{"return": "www12", "panic": "www2", "again": "theirs12"}[name], f.text(key))
+				f.waitReleases()
+				assert.Zero(t, f.direct().Exists(t.Context(), lock+"s").Val())
 			})
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -21,30 +20,26 @@ func TestTries(t *testing.T) {
 		"acquire": 3, "read": 3, "commit_string": 1, "release": 3,
 		"renew": 7, // at half the lease, then each sixteenth up to nine tenths
 	} {
-		t.Run(script, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
-				key := rmw.Key{Name: "s"}
-				f.warm(key)
-				fault := proxytest.Fault{
-					Match: isScript(script), Times: -1,
-					Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset",
-				}
-				remove := f.proxy.Inject(fault)
-				if script == "read" { // a read in the flush of an acquire is sent once more
-					_, _ = f.store.Read(t.Context(), key)
-				} else {
-					_, _ = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						if script == "renew" {
-							<-ctx.Done()
-						}
-						return appendText("x")(ctx, cur)
-					})
-				}
-				f.waitReleases()
-				remove()
-				assert.Equal(t, want, f.sent()[script])
-			})
+		bubble(t, script, func(t *testing.T) {
+			f, key := warmFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+			fault := proxytest.Fault{
+				Match: isScript(script), Times: -1,
+				Action: proxytest.RefuseWith, Text: "ERR handle response, backend conn reset",
+			}
+			remove := f.proxy.Inject(fault)
+			if script == "read" { // a read in the flush of an acquire is sent once more
+				_, _ = f.store.Read(t.Context(), key)
+			} else {
+				_, _ = f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					if script == "renew" {
+						<-ctx.Done()
+					}
+					return appendText("x")(ctx, cur)
+				})
+			}
+			f.waitReleases()
+			remove()
+			assert.Equal(t, want, f.sent()[script])
 		})
 	}
 }
@@ -52,8 +47,7 @@ func TestTries(t *testing.T) {
 // A commit with more fields than a server accepts in one command fails before it is sent. Sent, its
 // outcome would be unknown.
 func TestTooManyFields(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		fields := make(map[string]string, 500_000)
 		for i := range 500_000 {
 			fields[strconv.Itoa(i)] = ""

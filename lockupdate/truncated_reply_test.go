@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -38,8 +37,7 @@ func TestTruncatedReplyIsAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for keep := range 60 {
-				synctest.Test(t, func(t *testing.T) {
-					f := newFixture(t, test.cfg)
+				withFixture(t, test.cfg, func(t *testing.T, f *fixture) {
 					store(t, f.direct(), test.key, test.value)
 					same := func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
 					_, err := f.store.Update(t.Context(), test.key, same) // loads the scripts

@@ -3,7 +3,6 @@ package lockupdate_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -59,23 +58,21 @@ func TestUnexpectedReplies(t *testing.T) {
 			call: func(ctx context.Context, s *lockupdate.Store) error { _, err := s.Inspect(ctx, "s"); return err },
 			text: "the reply to TYPE is an integer"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, lockupdate.Config{Commit: c.commit})
-				require.NoError(t, update(t.Context(), f.store))
-				lockupdate.Settle(f.store)
-				f.rdb.AddHook(afterwards(func(cmd redis.Cmder) {
-					if cmd, ok := cmd.(interface{ SetVal(v any) }); ok && lockupdate.RequestName(argsOf(cmd.(redis.Cmder))) == c.script {
-						cmd.SetVal(c.reply)
-					}
-				}))
-				err := c.call(t.Context(), f.store)
-				require.ErrorIs(t, err, c.reason)
-				require.ErrorContains(t, err, c.text)
-				assert.NotContains(t, err.Error(), "SECRET")
-				assert.ErrorContains(t, err, "miniredis older than v2.40.0")
-				assert.False(t, rmw.Retryable(err))
-			})
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{Commit: c.commit})
+			require.NoError(t, update(t.Context(), f.store))
+			lockupdate.Settle(f.store)
+			f.rdb.AddHook(afterwards(func(cmd redis.Cmder) {
+				if cmd, ok := cmd.(interface{ SetVal(v any) }); ok && lockupdate.RequestName(argsOf(cmd.(redis.Cmder))) == c.script {
+					cmd.SetVal(c.reply)
+				}
+			}))
+			err := c.call(t.Context(), f.store)
+			require.ErrorIs(t, err, c.reason)
+			require.ErrorContains(t, err, c.text)
+			assert.NotContains(t, err.Error(), "SECRET")
+			assert.ErrorContains(t, err, "miniredis older than v2.40.0")
+			assert.False(t, rmw.Retryable(err))
 		})
 	}
 }

@@ -26,14 +26,10 @@ func (f *fixture) takeAsOther(key rmw.Key, ttl time.Duration) {
 // A waiter does not sleep past the end of the holder's lease, for any Config.Poll. The lock of a
 // dead holder is taken within a millisecond after that.
 func TestWaitEndsWithTheHoldersLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Poll: rmw.Backoff{Base: time.Hour, Max: time.Hour}})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{Poll: rmw.Backoff{Base: time.Hour, Max: time.Hour}}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.takeAsOther(key, 7*time.Second)
 		began := time.Now()
-		res, err := f.store.Update(t.Context(), key, appendText("x"))
-		require.NoError(t, err)
+		res := f.update(key, appendText("x"))
 		took := time.Since(began)
 		assert.LessOrEqual(t, took, 7*time.Second+2*time.Millisecond)
 		assert.Equal(t, took, res.Waited)
@@ -43,10 +39,7 @@ func TestWaitEndsWithTheHoldersLease(t *testing.T) {
 
 // Close lets a running fn finish, and returns when its lock is released.
 func TestCloseFlushesReleases(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		running := make(chan struct{})
 		done := make(chan error, 1)
 		go func() {
@@ -70,13 +63,9 @@ func TestCloseFlushesReleases(t *testing.T) {
 
 // Successive updates of one goroutine do not poll.
 func TestNextUpdateDoesNotPoll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		for range 10 {
-			res, err := f.store.Update(t.Context(), key, appendText("x"))
-			require.NoError(t, err)
+			res := f.update(key, appendText("x"))
 			assert.Zero(t, res.Waited)
 		}
 		f.waitReleases()
@@ -92,8 +81,7 @@ func TestNextUpdateDoesNotPoll(t *testing.T) {
 
 // If the client is closed first, Close reports the locks that were not released.
 func TestCloseAfterTheClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		rdb := redis.NewClient(f.proxy.Options())
 		s := lockupdate.New(rdb, lockupdate.Config{})
 		unblock := f.block("release")

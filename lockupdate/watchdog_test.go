@@ -67,8 +67,7 @@ func TestRenewalsShareFlushes(t *testing.T) {
 // All leases of a Store share one goroutine, and a held lock has none. The goroutine of the leases ends with the last lease, and
 // starts again with the next.
 func TestLeaseLoopEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second})
+	withFixture(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		for _, l := range f.lockAll("a", "b", "c", "d") {
 			synctest.Wait()
 			assert.Equal(t, 1, strings.Count(stacks(), "lease.(*Keeper).loop("))
@@ -78,16 +77,14 @@ func TestLeaseLoopEnds(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		assert.NotContains(t, stacks(), "lease.(*Keeper).loop(")
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, after(time.Minute/2, appendText("x")))
-		require.NoError(t, err)
+		f.update(rmw.Key{Name: "s"}, after(time.Minute/2, appendText("x")))
 		assert.Equal(t, "x", f.text(rmw.Key{Name: "s"}))
 	})
 }
 
 // A flush of renewals that hangs loses no lease.
 func TestHungFlushLosesNoLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		unblock := f.holdLocks(600)
 		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.HangRequest})
 		time.Sleep(30 * time.Second)

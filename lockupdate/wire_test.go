@@ -52,30 +52,28 @@ func TestProfilesThatRefuseScripts(t *testing.T) {
 		if takesScripts(profile) {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				commit, ok := ways[name]
-				f := newFixtureOn(t, profile, lockupdate.Config{Commit: commit})
-				f.rdb.AddHook(proxycompat.Hook(profile))
-				for range 2 { // the second update finds a value
-					_, err = f.store.Update(t.Context(), rmw.Key{Name: "s"}, after(6*time.Second, appendText("x")))
-				}
-				if !ok {
-					require.ErrorIs(t, err, rmw.ErrUnsupported)
-					assert.Empty(t, f.proxy.Calls())
-					return
-				}
-				require.NoError(t, err)
-				_, err = f.store.Inspect(t.Context(), "s")
-				require.NoError(t, err)
-				_, _, err = f.store.Peek(t.Context(), rmw.Key{Name: "s"})
-				require.NoError(t, err)
-				f.waitReleases()
-				assert.Equal(t, "xx", f.text(rmw.Key{Name: "s"}))
-				for _, c := range f.proxy.Calls() {
-					require.NoError(t, profile.Check(c.Args...), c.Args[0])
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			commit, ok := ways[name]
+			f := newFixtureOn(t, profile, lockupdate.Config{Commit: commit})
+			f.rdb.AddHook(proxycompat.Hook(profile))
+			for range 2 { // the second update finds a value
+				_, err = f.store.Update(t.Context(), rmw.Key{Name: "s"}, after(6*time.Second, appendText("x")))
+			}
+			if !ok {
+				require.ErrorIs(t, err, rmw.ErrUnsupported)
+				assert.Empty(t, f.proxy.Calls())
+				return
+			}
+			require.NoError(t, err)
+			_, err = f.store.Inspect(t.Context(), "s")
+			require.NoError(t, err)
+			_, _, err = f.store.Peek(t.Context(), rmw.Key{Name: "s"})
+			require.NoError(t, err)
+			f.waitReleases()
+			assert.Equal(t, "xx", f.text(rmw.Key{Name: "s"}))
+			for _, c := range f.proxy.Calls() {
+				require.NoError(t, profile.Check(c.Args...), c.Args[0])
+			}
 		})
 	}
 }
@@ -178,18 +176,14 @@ func TestScriptsRunOnRedis32(t *testing.T) {
 // Behind a proxy there is no SCRIPT LOAD. A backend with an empty script cache gets each script
 // once as EVAL.
 func TestScriptCacheLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm(key)
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
 			f.forgetScripts()
 		}, appendText("x")))
 		require.NoError(t, err)
 		f.settle()
 		f.forgetScripts()
-		res, err := f.store.Update(t.Context(), key, appendText("y"))
-		require.NoError(t, err)
+		res := f.update(key, appendText("y"))
 		assert.Equal(t, 1, res.Attempts)
 		f.waitReleases()
 		assert.Equal(t, "wwwxy", f.text(key))
@@ -212,14 +206,12 @@ func TestSlowScriptRunsOnce(t *testing.T) {
 		return f.sent()["commit_string"]
 	}
 	commit := lockupdate.Scripts()["commit_string"]
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		assert.Equal(t, 4, slow(t, f, func(rdb *redis.Client) {
 			require.Error(t, rdb.Eval(t.Context(), commit, []string{"s"}, "keep", "any", "", "x").Err())
 		}), "control: without NoRetry")
 	})
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		f.warm(rmw.Key{Name: "s"})
 		assert.Equal(t, 1, slow(t, f, func(rdb *redis.Client) {
 			s := lockupdate.New(rdb, lockupdate.Config{})

@@ -35,6 +35,30 @@ func newFixture(t *testing.T, nodes int) *fixture {
 	return f
 }
 
+// bubble runs a subtest in a synctest bubble.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// three returns three masters, and a process that has used them.
+func three(t *testing.T) (*fixture, *process) {
+	t.Helper()
+	f := newFixture(t, 3)
+	p := f.open(redlock.Config{})
+	f.warm(p)
+	return f, p
+}
+
+// withThree runs a test in a synctest bubble, with three masters and a process.
+func withThree(t *testing.T, test func(t *testing.T, f *fixture, p *process)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f, p := three(t)
+		test(t, f, p)
+	})
+}
+
 // process is one more process: a Locker with connections of its own.
 type process struct {
 	*redlock.Locker

@@ -18,10 +18,7 @@ import (
 // A majority that comes when too little of the lease is left is of no use.
 func TestLateMajority(t *testing.T) {
 	for late, want := range map[time.Duration]error{usable - 2*time.Millisecond: nil, usable: rmw.ErrUnavailable} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, 3)
-			p := f.open(redlock.Config{})
-			f.warm(p)
+		withThree(t, func(t *testing.T, f *fixture, p *process) {
 			f.on(0, "SET", proxytest.Fault{Action: proxytest.None, Times: 1, Do: func() { p.Stall(late) }})
 			f.on(1, "SET", proxytest.Fault{Action: proxytest.DelayReply, Delay: time.Millisecond, Times: 1})
 			f.on(2, "SET", proxytest.Fault{Action: proxytest.DelayReply, Delay: time.Millisecond, Times: 1})
@@ -34,9 +31,7 @@ func TestLateMajority(t *testing.T) {
 
 // One lock that cannot be renewed is in jeopardy, and then lost. The locks beside it are safe.
 func TestRenewalOfOneLockFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		bad, err := p.Lock(t.Context(), "bad")
 		require.NoError(t, err)
 		good, err := p.Lock(t.Context(), "good")
@@ -55,9 +50,8 @@ func TestRenewalOfOneLockFails(t *testing.T) {
 
 // Inspect shows the owner that a majority of the nodes has, and says so if too many of them are silent.
 func TestInspect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p, other := f.open(redlock.Config{}), f.open(redlock.Config{})
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
+		other := f.open(redlock.Config{})
 		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
 			holder, err := lock.SequencerOf(ctx)
 			require.NoError(t, err)
@@ -107,10 +101,7 @@ func TestLockDelay(t *testing.T) {
 
 // The late releases of a failed attempt do not free the lock that the next attempt has taken.
 func TestAttemptsHaveOwnersOfTheirOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		for _, i := range []int{0, 1} {
 			require.NoError(t, f.nodes[i].Engine(0).Set("a", "another"))
 		}

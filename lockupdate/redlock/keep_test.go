@@ -22,10 +22,7 @@ const (
 
 // A lock is renewed at each third for as long as fn runs, also by a bare majority.
 func TestRenewed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		p.cut(0)
 		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
 			for range 8 {
@@ -73,25 +70,18 @@ func TestMajorityLostWhileHeld(t *testing.T) {
 			}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, 3)
-				p := f.open(redlock.Config{})
-				f.warm(p)
-				after := lostAfter(t, f, p, func() { lose(f, p) })
-				assert.Equal(t, usable, after)
-				assert.Less(t, after, lease-drift, "before the validity ends")
-			})
+		bubble(t, name, func(t *testing.T) {
+			f, p := three(t)
+			after := lostAfter(t, f, p, func() { lose(f, p) })
+			assert.Equal(t, usable, after)
+			assert.Less(t, after, lease-drift, "before the validity ends")
 		})
 	}
 }
 
 // A majority that says that the lock is gone ends fn's ctx at the next renewal.
 func TestMajorityTakenAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		assert.Equal(t, lease/3, lostAfter(t, f, p, func() { f.takeAway("a", 0, 2) }))
 	})
 }
@@ -99,9 +89,7 @@ func TestMajorityTakenAway(t *testing.T) {
 // A node that has lost the lock does not get it back by a renewal: it may have
 // granted it to another meanwhile.
 func TestRenewalDoesNotRecreate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
 			synctest.Wait()
 			f.takeAway("a", 1)
@@ -121,10 +109,7 @@ func TestRenewalDoesNotRecreate(t *testing.T) {
 
 // A renewal that fails is tried again while there is time.
 func TestRenewalRecovers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
 			time.Sleep(time.Second)
 			restore := p.cut(0, 1, 2)
@@ -176,21 +161,19 @@ func TestDrift(t *testing.T) {
 		drift    time.Duration
 		overlaps bool
 	}{"allowed for": {lease / 8, false}, "not allowed for": {1, true}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, 3)
-				p, other := f.open(redlock.Config{Drift: c.drift}), f.open(redlock.Config{Drift: c.drift})
-				f.warm(p)
-				f.warm(other)
-				f.hurry(12)
-				_ = p.WithLock(t.Context(), "a", func(ctx context.Context) error {
-					p.cut(0, 1, 2)
-					require.NoError(t, other.WithLock(t.Context(), "a", func(context.Context) error {
-						assert.Equal(t, c.overlaps, ctx.Err() == nil, "both hold the lock")
-						return nil
-					}))
+		bubble(t, name, func(t *testing.T) {
+			f := newFixture(t, 3)
+			p, other := f.open(redlock.Config{Drift: c.drift}), f.open(redlock.Config{Drift: c.drift})
+			f.warm(p)
+			f.warm(other)
+			f.hurry(12)
+			_ = p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+				p.cut(0, 1, 2)
+				require.NoError(t, other.WithLock(t.Context(), "a", func(context.Context) error {
+					assert.Equal(t, c.overlaps, ctx.Err() == nil, "both hold the lock")
 					return nil
-				})
+				}))
+				return nil
 			})
 		})
 	}
@@ -198,9 +181,7 @@ func TestDrift(t *testing.T) {
 
 // An inner fn learns of the loss also when its caller has detached the ctx.
 func TestDetachedInnerFn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		err := p.WithLock(t.Context(), "a", func(ctx context.Context) error {
 			return p.WithLock(context.WithoutCancel(ctx), "a", func(inner context.Context) error {
 				synctest.Wait()
@@ -221,10 +202,7 @@ func TestDetachedInnerFn(t *testing.T) {
 
 // Being nested costs nothing.
 func TestNestedSendsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
 			for range 10 {
 				require.NoError(t, p.TryLock(ctx, "a", nothing))

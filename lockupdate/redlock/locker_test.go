@@ -22,10 +22,7 @@ const nodeTimeout = 200 * time.Millisecond
 
 // N commands to take a lock and N to give it back, and each lock has its expiry.
 func TestCost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		require.NoError(t, p.WithLock(t.Context(), "a", func(context.Context) error {
 			synctest.Wait() // the last node
 			owners := f.holders("a")
@@ -72,22 +69,19 @@ func TestOneNodeDown(t *testing.T) {
 			f.on(2, "SET", proxytest.Fault{Action: proxytest.RefuseWith, Text: "OOM"})
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, 3)
-				p, other := f.open(redlock.Config{}), f.open(redlock.Config{})
-				f.warm(p)
-				down(f, p)
-				began := time.Now()
-				require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
-					assert.Zero(t, time.Since(began), "one that is down delays the others")
-					assert.ErrorIs(t, other.TryLock(ctx, "a", nothing), rmw.ErrContended)
-					began = time.Now()
-					return nil
-				}))
-				assert.Zero(t, time.Since(began), "one that is down delays the release")
-				require.NoError(t, other.TryLock(t.Context(), "a", nothing))
-			})
+		bubble(t, name, func(t *testing.T) {
+			f, p := three(t)
+			other := f.open(redlock.Config{})
+			down(f, p)
+			began := time.Now()
+			require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+				assert.Zero(t, time.Since(began), "one that is down delays the others")
+				assert.ErrorIs(t, other.TryLock(ctx, "a", nothing), rmw.ErrContended)
+				began = time.Now()
+				return nil
+			}))
+			assert.Zero(t, time.Since(began), "one that is down delays the release")
+			require.NoError(t, other.TryLock(t.Context(), "a", nothing))
 		})
 	}
 }
@@ -107,23 +101,19 @@ func TestTwoOfThreeDown(t *testing.T) {
 			}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, 3)
-				p := f.open(redlock.Config{})
-				f.warm(p)
-				down(f, p)
-				for _, call := range []func(context.Context, string, func(context.Context) error) error{p.WithLock, p.TryLock} {
-					began := time.Now()
-					err := call(t.Context(), "a", func(context.Context) error { t.Error("fn was called"); return nil })
-					require.ErrorIs(t, err, rmw.ErrUnavailable)
-					assert.True(t, rmw.Retryable(err))
-					assert.ErrorContains(t, err, "node 1: ")
-					assert.LessOrEqual(t, time.Since(began), 2*nodeTimeout)
-				}
-				synctest.Wait()
-				assert.Equal(t, f.nobody(), f.holders("a"))
-			})
+		bubble(t, name, func(t *testing.T) {
+			f, p := three(t)
+			down(f, p)
+			for _, call := range []func(context.Context, string, func(context.Context) error) error{p.WithLock, p.TryLock} {
+				began := time.Now()
+				err := call(t.Context(), "a", func(context.Context) error { t.Error("fn was called"); return nil })
+				require.ErrorIs(t, err, rmw.ErrUnavailable)
+				assert.True(t, rmw.Retryable(err))
+				assert.ErrorContains(t, err, "node 1: ")
+				assert.LessOrEqual(t, time.Since(began), 2*nodeTimeout)
+			}
+			synctest.Wait()
+			assert.Equal(t, f.nobody(), f.holders("a"))
 		})
 	}
 }
@@ -144,9 +134,7 @@ func (slowNode) Process(context.Context, redis.Cmder) error { return context.Dea
 
 // Servers that forbid the commands will forbid them tomorrow.
 func TestForbidden(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		for i := range 2 {
 			f.on(i, "SET", proxytest.Fault{Action: proxytest.RefuseWith, Text: "NOPERM this user has no permissions"})
 		}
@@ -194,10 +182,7 @@ func TestSplitVotes(t *testing.T) {
 
 // What a failed majority took is free again when the call returns.
 func TestFailedMajorityIsGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		for _, i := range []int{0, 1} {
 			require.NoError(t, f.nodes[i].Engine(0).Set("a", "somebody"))
 			f.on(i, "SET", proxytest.Fault{Action: proxytest.DelayReply, Delay: time.Millisecond})
@@ -228,10 +213,7 @@ func TestMaxWait(t *testing.T) {
 
 // A server that forgets the scripts gets them whole, and only the scripts.
 func TestForgottenScripts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		require.NoError(t, p.WithLock(t.Context(), "a", func(context.Context) error {
 			for _, n := range f.nodes {
 				require.NoError(t, n.FlushScripts(0))

@@ -16,10 +16,7 @@ import (
 
 // A reply that is lost on every node loses nothing: the lock is found to be ours.
 func TestAcquireReplyLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		for i := range f.nodes {
 			f.on(i, "SET", proxytest.Fault{Action: proxytest.DropReply, Times: 1})
 		}
@@ -48,25 +45,21 @@ func TestNoOrphans(t *testing.T) {
 		"after an error":    {Action: proxytest.ExecuteLater, Delay: 2 * time.Second, Text: "ERR Connection reset by peer"},
 	} {
 		for _, nodes := range [][]int{{2}, {1, 2}, {0, 1, 2}} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					f := newFixture(t, 3)
-					p := f.open(redlock.Config{})
-					f.warm(p)
-					for _, i := range nodes {
-						remove := f.on(i, "SET", fault)
-						defer remove()
-					}
-					err := p.TryLock(t.Context(), "a", nothing)
-					if len(nodes) == 1 {
-						require.NoError(t, err)
-					} else if err != nil {
-						require.ErrorIs(t, err, rmw.ErrUnavailable)
-					}
-					time.Sleep(lease - time.Millisecond) // or it would end by itself
-					synctest.Wait()
-					assert.Equal(t, f.nobody(), f.holders("a"), "left behind")
-				})
+			bubble(t, name, func(t *testing.T) {
+				f, p := three(t)
+				for _, i := range nodes {
+					remove := f.on(i, "SET", fault)
+					defer remove()
+				}
+				err := p.TryLock(t.Context(), "a", nothing)
+				if len(nodes) == 1 {
+					require.NoError(t, err)
+				} else if err != nil {
+					require.ErrorIs(t, err, rmw.ErrUnavailable)
+				}
+				time.Sleep(lease - time.Millisecond) // or it would end by itself
+				synctest.Wait()
+				assert.Equal(t, f.nobody(), f.holders("a"), "left behind")
 			})
 		}
 	}
@@ -74,10 +67,7 @@ func TestNoOrphans(t *testing.T) {
 
 // A node that is slow to grant is asked to give back after that, and once.
 func TestSlowNode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		f.on(2, "SET", proxytest.Fault{Action: proxytest.Delay, Delay: nodeTimeout / 2, Times: 1})
 		began := time.Now()
 		require.NoError(t, p.WithLock(t.Context(), "a", nothing))
@@ -91,10 +81,7 @@ func TestSlowNode(t *testing.T) {
 // A renewal that is still on its way when the lock is given back does not bring it
 // back.
 func TestLateRenewal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		for i := range f.nodes {
 			f.on(i, "EVALSHA", proxytest.Fault{Action: proxytest.Delay, Delay: time.Second, Times: 1})
 		}
@@ -113,20 +100,17 @@ func TestReleaseLost(t *testing.T) {
 	for action, within := range map[proxytest.Action]time.Duration{
 		proxytest.DropRequest: time.Second, proxytest.DropReply: time.Second, proxytest.HangReply: time.Second,
 	} {
-		t.Run(action.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, 3)
-				p, other := f.open(redlock.Config{}), f.open(redlock.Config{})
-				f.warm(p)
-				for i := range f.nodes {
-					f.on(i, "EVALSHA", proxytest.Fault{Action: action, Times: 1})
-				}
-				began := time.Now()
-				require.NoError(t, p.WithLock(t.Context(), "a", nothing))
-				assert.LessOrEqual(t, time.Since(began), nodeTimeout)
-				require.NoError(t, other.WithLock(t.Context(), "a", nothing))
-				assert.Less(t, time.Since(began), within)
-			})
+		bubble(t, action.String(), func(t *testing.T) {
+			f, p := three(t)
+			other := f.open(redlock.Config{})
+			for i := range f.nodes {
+				f.on(i, "EVALSHA", proxytest.Fault{Action: action, Times: 1})
+			}
+			began := time.Now()
+			require.NoError(t, p.WithLock(t.Context(), "a", nothing))
+			assert.LessOrEqual(t, time.Since(began), nodeTimeout)
+			require.NoError(t, other.WithLock(t.Context(), "a", nothing))
+			assert.Less(t, time.Since(began), within)
 		})
 	}
 }
@@ -134,10 +118,7 @@ func TestReleaseLost(t *testing.T) {
 // A ctx that ends while the nodes are asked ends the call at once, and what they
 // grant after that is given back.
 func TestCtxEndsWhileAsking(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		for i := range f.nodes {
 			f.on(i, "SET", proxytest.Fault{Action: proxytest.DelayReply, Delay: nodeTimeout / 2, Times: 1})
 		}
@@ -175,10 +156,7 @@ func TestCtxEndsByAnotherLock(t *testing.T) {
 // Close waits for what runs, also for an inner fn that outlives the outer one, and
 // for what is on its way.
 func TestClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		began := time.Now()
 		inner := make(chan struct{})
 		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
@@ -202,10 +180,7 @@ func TestClose(t *testing.T) {
 
 // Close does not wait for the ghosts of SETs.
 func TestCloseWithDoubts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		p := f.open(redlock.Config{})
-		f.warm(p)
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
 		f.on(0, "SET", proxytest.Fault{Action: proxytest.DropReply, Times: 1})
 		require.NoError(t, p.WithLock(t.Context(), "a", nothing))
 		synctest.Wait()
