@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -186,7 +189,7 @@ type op struct {
 func newOp(rng *rand.Rand, key rmw.Key, id string) *op {
 	actions := []string{
 		"append", "append", "append", "append", "append", "append",
-		"keep", "keep", "abort", "panic", "exit", "cancel", "wrong kind",
+		"keep", "keep", "abort", "panic", "exit", "cancel", "wrong kind", "section", "try",
 	}
 	if deletable(key) {
 		actions = append(actions, "delete")
@@ -208,6 +211,10 @@ func (o *op) call(ctx context.Context, store rmw.Store, h *history) {
 		ctx, cancel = context.WithTimeout(ctx, o.limit)
 	}
 	defer cancel()
+	if o.action == "section" || o.action == "try" {
+		o.enter(ctx, store)
+		return
+	}
 	minLen := h.acknowledgedLen()
 	var res rmw.Result
 	err := errNoReturn
@@ -223,6 +230,19 @@ func (o *op) call(ctx context.Context, store rmw.Store, h *history) {
 	}()
 	<-done
 	h.record(o, minLen, res, err)
+}
+
+// enter takes the lock of the key for a critical section, if the store has locks.
+func (o *op) enter(ctx context.Context, store rmw.Store) {
+	l, ok := store.(locking.Locker)
+	if !ok {
+		return
+	}
+	take := l.WithLock
+	if o.action == "try" {
+		take = l.TryLock
+	}
+	_ = take(ctx, o.key.Name, func(context.Context) error { time.Sleep(o.pause); return nil })
 }
 
 var errNoReturn = errors.New("fn did not return")
@@ -269,34 +289,45 @@ func listOf(v rmw.Value) string {
 	return strings.Join(append(ids, ""), ",")
 }
 
-// Acknowledged updates are stored once, failed ones are not, every caller saw a stored value, and
-// no lock is left.
-func TestLongRandomWorkload(t *testing.T) {
-	long.Only(t)
-	small := workload{processes: 3, goroutines: 5, calls: 8, locklessWriters: true}
-	for name, change := range map[string]func(*workload){
-		"default":      func(*workload) {},
-		"no combining": func(w *workload) { w.cfg.NoCombining = true },
-		"linger":       func(w *workload) { w.cfg.Linger = 5 * time.Millisecond },
-		"on demand":    func(w *workload) { w.cfg.LockOnDemand = true },
-		"on demand, short lease": func(w *workload) {
-			w.cfg.LockOnDemand, w.cfg.Lease = true, 15*time.Millisecond
-		},
-		"sole writer": func(w *workload) { w.cfg.SoleWriter, w.locklessWriters = true, false },
-		"short lease": func(w *workload) { w.cfg.Lease = 15 * time.Millisecond },
-		"IFEQ":        func(w *workload) { w.cfg.Commit = lockupdate.CommitIFEQ },
-		"VX":          func(w *workload) { w.cfg.Commit = lockupdate.CommitVX },
-		"CAS":         func(w *workload) { w.cfg.Commit = lockupdate.CommitCAS },
-		"one process": func(w *workload) { w.processes, w.goroutines = 1, 16 },
-	} {
+// workloads are changes to the usual workload.
+var workloads = map[string]func(w *workload){
+	"default":      func(*workload) {},
+	"no combining": func(w *workload) { w.cfg.NoCombining = true },
+	"linger":       func(w *workload) { w.cfg.Linger = 5 * time.Millisecond },
+	"few attempts": func(w *workload) { w.cfg.MaxAttempts, w.cfg.MaxWait = 3, time.Second },
+	"on demand":    func(w *workload) { w.cfg.LockOnDemand = true },
+	"on demand, short lease": func(w *workload) {
+		w.cfg.LockOnDemand, w.cfg.Lease = true, 15*time.Millisecond
+	},
+	"sole writer": func(w *workload) { w.cfg.SoleWriter, w.locklessWriters = true, false },
+	"short lease": func(w *workload) { w.cfg.Lease = 15 * time.Millisecond },
+	"IFEQ":        func(w *workload) { w.cfg.Commit = lockupdate.CommitIFEQ },
+	"VX":          func(w *workload) { w.cfg.Commit = lockupdate.CommitVX },
+	"CAS":         func(w *workload) { w.cfg.Commit = lockupdate.CommitCAS },
+	"one process": func(w *workload) { w.processes, w.goroutines = 1, 16 },
+}
+
+// runWorkloads requires that acknowledged updates are stored once, failed ones are not, every caller
+// saw a stored value, and no lock is left.
+func runWorkloads(t *testing.T, names ...string) {
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			w := small
-			change(&w)
+			w := workload{processes: 3, goroutines: 5, calls: 8, locklessWriters: true}
+			workloads[name](&w)
 			for seed := range uint64(2) {
 				synctest.Test(t, func(t *testing.T) { assert.Empty(t, w.run(t, seed), "seed %d", seed) })
 			}
 		})
 	}
+}
+
+func TestRandomWorkload(t *testing.T) {
+	runWorkloads(t, "default", "linger", "few attempts", "short lease")
+}
+
+func TestLongRandomWorkload(t *testing.T) {
+	long.Only(t)
+	runWorkloads(t, slices.Sorted(maps.Keys(workloads))...)
 }
 
 // Negative control: without the guard, the same workload loses updates.

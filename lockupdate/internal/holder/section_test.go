@@ -6,35 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/redisx"
-	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// granting is a hook of a client that sends nothing and grants every lock.
-type granting struct{}
-
-func (granting) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (granting) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, cmd redis.Cmder) error {
-		cmd.(*redisx.Command).SetVal(int64(1))
-		return nil
-	}
-}
-
-func (g granting) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, c := range cmds {
-			_ = g.ProcessHook(nil)(ctx, c)
-		}
-		return nil
-	}
-}
 
 // joinSection queues a call of Lock, and returns it when its holder is detached, before the caller
 // knows.
@@ -101,7 +77,7 @@ func TestSectionEndsOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newQueues(t, granting{}, driver.New(driver.Options{}), Options{Expiry: 10 * time.Second})
+				s := newRig(t, Options{}).Queues
 				require.NoError(t, s.gate.Enter())
 				defer s.gate.Leave()
 				ctx, cancel := context.WithCancel(t.Context())
