@@ -168,52 +168,24 @@ func TestMoreFlushesAtOnceOverLongTrips(t *testing.T) {
 	})
 }
 
-// The first four flushes are sent at once.
-func TestSendAtOnce(t *testing.T) {
-	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
-		r := newRig(t, always(time.Second))
-		for range 3 {
-			assert.Equal(t, []time.Duration{time.Second}, r.start(t, 1, 1, send)())
-		}
-		for _, took := range r.start(t, maxInFlight, 1, send)() {
-			assert.Equal(t, time.Second, took)
-		}
-		assert.Equal(t, []int{1, 1, 1, 1, 1, 1, 1}, r.sizes)
-		synctest.Wait()
-		r.idle(t)
-	})
-}
-
-// While four flushes are in flight, further commands form a batch. It is sent after the first
-// reply, and every caller gets its own replies.
+// The first four flushes are sent at once. Further commands form batches of at most 256, each sent
+// after a reply. A caller whose commands do not fit leads the next batch.
 func TestCommandsAreBatched(t *testing.T) {
 	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
 		r := newRig(t, always(time.Millisecond))
-		for i, took := range r.start(t, maxInFlight+50, 1, send)() {
-			if i < maxInFlight {
-				assert.Equal(t, time.Millisecond, took)
-			} else {
-				assert.Equal(t, 2*time.Millisecond, took)
+		for i, took := range r.start(t, maxInFlight+2*maxBatch+10, 2, send)() {
+			want := time.Millisecond
+			switch {
+			case i >= maxInFlight+2*maxBatch:
+				want *= 3
+			case i >= maxInFlight:
+				want *= 2
 			}
+			assert.Equal(t, want, took, i)
 		}
-		assert.Equal(t, []int{1, 1, 1, 1, 50}, r.sizes)
+		assert.Equal(t, []int{2, 2, 2, 2, 256, 256, 256, 256, 20}, r.sizes)
 		synctest.Wait()
 		r.idle(t)
-	})
-}
-
-// A flush has at most 256 commands. A caller whose commands do not fit leads the next batch.
-func TestBatchesAreBounded(t *testing.T) {
-	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
-		r := newRig(t, always(time.Millisecond))
-		r.start(t, maxInFlight+2*maxBatch+10, 2, send)()
-		total := 0
-		for _, n := range r.sizes {
-			assert.LessOrEqual(t, n, maxBatch)
-			total += n
-		}
-		assert.Equal(t, 2*(maxInFlight+2*maxBatch+10), total)
-		assert.Equal(t, []int{2, 2, 2, 2, 256, 256, 256, 256, 20}, r.sizes)
 	})
 }
 
@@ -236,33 +208,6 @@ func TestHungFlushesDelayLittle(t *testing.T) {
 		synctest.Wait()
 		r.idle(t)
 		assert.Equal(t, []time.Duration{time.Millisecond}, r.start(t, 1, 1, send)(), "a single caller sends at once again")
-	})
-}
-
-// For any order of replies, every command is sent once, and the count of flushes in flight is
-// right.
-func TestEveryCommandIsSentOnce(t *testing.T) {
-	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
-		r := newRig(t, func(n int) time.Duration { return time.Duration(n*n%23) * time.Millisecond / 2 })
-		var wg sync.WaitGroup
-		for i := range 500 {
-			wg.Go(func() {
-				time.Sleep(time.Duration(i%50) * 100 * time.Microsecond)
-				c := r.read(fmt.Sprint(i))
-				assert.NoError(t, send(r, c))
-				reply, err := c.Text()
-				assert.NoError(t, err)
-				assert.Regexp(t, fmt.Sprintf(`^\d+ %d$`, i), reply)
-			})
-		}
-		wg.Wait()
-		sum := 0
-		for _, n := range r.sizes {
-			sum += n
-		}
-		assert.Equal(t, 500, sum)
-		synctest.Wait()
-		r.idle(t)
 	})
 }
 
