@@ -80,25 +80,6 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// The lock of a crashed process stays taken for the lease and the lock delay. A released one is free at once.
-func TestLockDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		cfg := redlock.Config{LockDelay: 7 * time.Second}
-		p, other := f.open(cfg), f.open(cfg)
-		began := time.Now()
-		require.NoError(t, p.WithLock(t.Context(), "a", nothing))
-		require.NoError(t, other.WithLock(t.Context(), "a", nothing))
-		assert.Zero(t, time.Since(began))
-		h, err := p.Lock(t.Context(), "a")
-		require.NoError(t, err)
-		p.cut(0, 1, 2)
-		require.NoError(t, other.WithLock(t.Context(), "a", nothing))
-		assert.InDelta(t, (lease + cfg.LockDelay).Seconds(), time.Since(began).Seconds(), 0.2)
-		require.ErrorIs(t, h.Unlock(), rmw.ErrLockLost)
-	})
-}
-
 // The late releases of a failed attempt do not free the lock that the next attempt has taken.
 func TestAttemptsHaveOwnersOfTheirOwn(t *testing.T) {
 	withThree(t, func(t *testing.T, f *fixture, p *process) {

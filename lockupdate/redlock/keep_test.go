@@ -107,32 +107,6 @@ func TestRenewalDoesNotRecreate(t *testing.T) {
 	})
 }
 
-// A renewal that fails is tried again while there is time.
-func TestRenewalRecovers(t *testing.T) {
-	withThree(t, func(t *testing.T, f *fixture, p *process) {
-		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
-			time.Sleep(time.Second)
-			restore := p.cut(0, 1, 2)
-			time.Sleep(usable - 2*time.Second)
-			restore()
-			time.Sleep(2 * lease)
-			return ctx.Err()
-		}))
-	})
-}
-
-// However well it is renewed, a lock is not held forever.
-func TestMaxHold(t *testing.T) {
-	for hold, cfg := range map[time.Duration]redlock.Config{time.Minute: {}, 15 * time.Second: {MaxHold: 15 * time.Second}} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, 3)
-			assert.Equal(t, hold, lostAfter(t, f, f.open(cfg), func() {}))
-			synctest.Wait()
-			assert.Equal(t, f.nobody(), f.holders("a"))
-		})
-	}
-}
-
 // hurry has the nodes' clocks run fast, by so many percent.
 func (f *fixture) hurry(percent time.Duration) {
 	var clocks sync.WaitGroup

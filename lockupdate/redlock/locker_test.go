@@ -42,23 +42,6 @@ func TestCost(t *testing.T) {
 	})
 }
 
-// Owners differ, from attempt to attempt and from process to process.
-func TestOwners(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 1)
-		seen := map[string]bool{}
-		for _, p := range []*process{f.open(redlock.Config{}), f.open(redlock.Config{})} {
-			for range 3 {
-				require.NoError(t, p.WithLock(t.Context(), "a", func(context.Context) error {
-					seen[f.holders("a")[0]] = true
-					return nil
-				}))
-			}
-		}
-		assert.Len(t, seen, 6)
-	})
-}
-
 // A minority that is down, refuses, or hangs neither prevents nor delays a lock.
 func TestOneNodeDown(t *testing.T) {
 	for name, down := range map[string]func(f *fixture, p *process){
