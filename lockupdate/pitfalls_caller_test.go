@@ -2,10 +2,7 @@ package lockupdate_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -107,36 +104,4 @@ func TestPitfall16ErrorsThatHideTheReason(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A timer, a task or a round trip per lock makes renewals late (redisson#6303). A script with
-// several keys does not pass a proxy (redisson#6867). The keeper sends renewals that are due
-// together in a few plain pipelines, without waiting for replies.
-func TestPitfall21ManyLocks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const many, lease = 1300, 20 * time.Second
-		f := newFixture(t, lockupdate.Config{Lease: lease, MaxHold: time.Hour})
-		names := make([]string, many)
-		for i := range names {
-			names[i] = fmt.Sprintf("lock%04d", i)
-		}
-		locks := f.lockAll(names...)
-		time.Sleep(lease * 6 / 10) // fills the script caches
-		f.proxy.ResetCalls()
-		before := f.meter.Read().RoundTrips
-		f.proxy.Inject(proxytest.Fault{ // 10.7 s in total per round
-			Match: func(args []string) bool {
-				return strings.HasSuffix(args[3], "00") || strings.HasSuffix(args[3], "50")
-			},
-			Times: -1, Action: proxytest.Delay, Delay: 410 * time.Millisecond,
-		})
-		time.Sleep(lease * 9 / 8)
-		synctest.Wait()
-		for _, l := range locks {
-			require.NoError(t, l.Context().Err())
-		}
-		renewals := f.proxy.Count()["EVALSHA"]
-		assert.InDelta(t, 2*many, renewals, many/2)
-		assert.LessOrEqual(t, f.meter.Read().RoundTrips-before, int64(renewals/100))
-	})
 }

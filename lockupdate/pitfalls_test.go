@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -19,58 +17,21 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The files pitfalls_*_test.go have one test for each known pitfall of other lock libraries.
-// "repo#n" is an issue that reports it. Pitfall 20, a write that drops the TTL (lettuce#1234,
-// valkey-admin#488), is guarded by the ttl clauses of rmwtest.
-
-func increment(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-	n, _ := strconv.Atoi(cur.Text())
-	return rmw.String(strconv.Itoa(n + 1)), nil
-}
-
-// retryingClient is a client that retries commands that forbid it.
-type retryingClient struct{ *redis.Client }
-
-func (c retryingClient) Process(ctx context.Context, cmd redis.Cmder) error {
-	plain := redis.NewCmd(ctx, cmd.Args()...)
-	err := c.Client.Process(ctx, plain)
-	cmd.(interface{ SetVal(val any) }).SetVal(plain.Val())
-	cmd.SetErr(err)
-	return err
-}
-
-// If a client retries a compare-and-set whose reply was lost, the retry is refused because of the
-// first try. The caller then applies the update twice (go-redis#1551, go-redis#2339, jedis#3187,
-// redis-rb#668). Commands of lockupdate forbid retries, and a lost reply is rmw.ErrOutcomeUnknown.
-func TestPitfall01ClientRetryDoubleApplies(t *testing.T) {
-	lostReply := func(t *testing.T, wrap func(rdb *redis.Client) lockupdate.Commands) (n string, err error) {
-		f := newFixture(t, lockupdate.Config{})
-		key := rmw.Key{Name: "counter"}
-		opts := f.proxy.Options()
-		opts.MaxRetries = 3 // the default of go-redis
-		rdb := redis.NewClient(opts)
-		store := lockupdate.New(wrap(rdb), lockupdate.Config{})
-		for range 10 {
-			_, err := store.Update(t.Context(), key, increment)
-			require.NoError(t, err)
-		}
-		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropReply})
-		_, err = store.Update(t.Context(), key, increment)
-		require.NoError(t, store.Close())
-		require.NoError(t, rdb.Close())
-		return f.text(key), err
-	}
-	synctest.Test(t, func(t *testing.T) {
-		n, err := lostReply(t, func(rdb *redis.Client) lockupdate.Commands { return rdb })
-		assert.Equal(t, "11", n)
-		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		n, err := lostReply(t, func(rdb *redis.Client) lockupdate.Commands { return retryingClient{rdb} })
-		assert.Equal(t, "12", n, "control: the pitfall exists")
-		require.NoError(t, err, "control")
-	})
-}
+// The files pitfalls_*_test.go have tests for known pitfalls of other lock libraries. "repo#n" is
+// an issue that reports it. Other tests show the rest:
+//
+//   - 1, a client retries a commit whose reply was lost, and applies it twice (go-redis#1551,
+//     go-redis#2339, jedis#3187, redis-rb#668): TestSlowScriptRunsOnce
+//   - 7, a renewal takes a lost lock again, or that of its new owner (redis-semaphore#175,
+//     redsync#149, redlock-rb#36): clauses taken-away and not-anothers of locktest
+//   - 8, a holder that stalls past its lease overwrites the next one's value (etcd#10811,
+//     redisson#3636, redislock#93, redisson#6510): TestStallsPastTheLease
+//   - 10, pub/sub, and scripts with several keys (redisson#2338, redisson#2541, redisson#4989,
+//     redisson#6867, redisson#7116): TestEveryCommandIsPermittedByEveryProfile
+//   - 17, a published release goes to every node and wakes every waiter (redisson#3349):
+//     TestScriptsRunOnRedis32
+//   - 20, a write drops the TTL (lettuce#1234, valkey-admin#488): the ttl clauses of rmwtest
+//   - 21, renewals of many locks are late (redisson#6303): TestRenewalsShareFlushes
 
 // An acquire whose reply was lost holds the lock. The retry waits for it, or an error leaves it for
 // a whole lease (node-redlock#369, sim#6864, openlinker#2717). The script of lockupdate recognises
@@ -155,28 +116,30 @@ func TestPitfall04RenewalAfterUnlock(t *testing.T) {
 		"panics":  func() { panic("a bug") },
 		"exits":   runtime.Goexit,
 	} {
-		bubble(t, name, func(t *testing.T) {
-			const lease = 10 * time.Second
-			f := newFixture(t, lockupdate.Config{Lease: lease})
-			f.warm(rmw.Key{Name: "s"})
-			f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.Delay, Delay: lease / 5})
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				defer func() { _ = recover() }()
-				_ = f.store.WithLock(t.Context(), "s", func(context.Context) error {
-					time.Sleep(lease * 6 / 10) // a renewal is in flight
-					end()
-					return nil
-				})
-			}()
-			<-done
-			f.waitReleases()
-			assert.Equal(t, []string{"acquire", "renew", "release"}, slices.Compact(f.calls()))
-			f.proxy.ResetCalls()
-			time.Sleep(3 * lease)
-			assert.Empty(t, f.calls())
-			assert.False(t, f.hasLock("s"))
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const lease = 10 * time.Second
+				f := newFixture(t, lockupdate.Config{Lease: lease})
+				f.warm(rmw.Key{Name: "s"})
+				f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.Delay, Delay: lease / 5})
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					defer func() { _ = recover() }()
+					_ = f.store.WithLock(t.Context(), "s", func(context.Context) error {
+						time.Sleep(lease * 6 / 10) // a renewal is in flight
+						end()
+						return nil
+					})
+				}()
+				<-done
+				f.waitReleases()
+				assert.Equal(t, []string{"acquire", "renew", "release"}, slices.Compact(f.calls()))
+				f.proxy.ResetCalls()
+				time.Sleep(3 * lease)
+				assert.Empty(t, f.calls())
+				assert.False(t, f.hasLock("s"))
+			})
 		})
 	}
 }
