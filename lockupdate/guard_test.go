@@ -1,9 +1,6 @@
 package lockupdate_test
 
 import (
-	"context"
-	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/unguarded"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -56,39 +52,24 @@ func TestGuardOff(t *testing.T) {
 // stalled delays some commits past the lease, and counts acknowledged and lost updates.
 func stalled(t *testing.T, guard bool) (acked, lost int) {
 	t.Helper()
-	const writers, each, lease = 4, 25, 100 * time.Millisecond
-	f := newFixture(t, lockupdate.Config{Lease: lease})
-	if !guard {
-		f.unguard()
+	const lease = 100 * time.Millisecond
+	delay := func(p *proxytest.Proxy, match func(args []string) bool) {
+		p.Inject(proxytest.Fault{Match: match, Times: -1, Action: proxytest.Delay, Delay: 3 * lease})
 	}
-	// A stalled process sends no renewals either.
-	f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.Delay, Delay: 3 * lease})
-	var nth atomic.Int64
-	f.proxy.Inject(proxytest.Fault{
-		Match: func(args []string) bool {
-			if !isScript("commit_string")(args) {
-				return false
-			}
-			return nth.Add(1)%5 == 0
-		},
-		Times: -1, Action: proxytest.Delay, Delay: 3 * lease,
+	acked, lost, _ = runWriters(t, proxytest.Config{Engines: 2}, []string{"s"}, 25, func(_ *testing.T, p *proxytest.Proxy) (end func()) {
+		delay(p, isScript("renew")) // a stalled process sends no renewals either
+		var nth atomic.Int64
+		delay(p, func(args []string) bool { return isScript("commit_string")(args) && nth.Add(1)%5 == 0 })
+		return func() {}
+	}, func(rdb *redis.Client) rmw.Updater {
+		if !guard {
+			rdb.AddHook(unguarded.Hook{})
+		}
+		s := lockupdate.New(rdb, lockupdate.Config{Lease: lease})
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
 	})
-	key := rmw.Key{Name: "s"}
-	var acks ackLog
-	var wg sync.WaitGroup
-	for w := range writers {
-		s := f.another(lockupdate.Config{Lease: lease})
-		wg.Go(func() {
-			for i := range each {
-				id := fmt.Sprintf("w%d-%d,", w, i)
-				if _, err := s.Update(t.Context(), key, appendText(id)); err == nil {
-					acks.add(id)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return acks.audit(f.text(key))
+	return acked, lost
 }
 
 // A commit that arrives after its lease finds the value of another holder. The guard refuses it.
@@ -102,65 +83,5 @@ func TestStallsPastTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		acked, lost := stalled(t, false)
 		assert.Positive(t, lost, "control: of %d updates without the guard none was lost, so this test proves nothing", acked)
-	})
-}
-
-// mixed runs WATCH writers and lockupdate writers on one key of one server.
-func mixed(t *testing.T, guard bool) (acked, lost int) {
-	t.Helper()
-	const writers, each = 3, 20
-	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), InMemory: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	client := func() *redis.Client {
-		rdb := redis.NewClient(p.Options())
-		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
-		return rdb
-	}
-	key := rmw.Key{Name: "s"}
-	var acks ackLog
-	var wg sync.WaitGroup
-	run := func(name string, s rmw.Store) {
-		wg.Go(func() {
-			for i := range each {
-				id := fmt.Sprintf("%s-%d,", name, i)
-				_, err := s.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					time.Sleep(time.Duration(i%3) * time.Millisecond) // so that the updates overlap
-					return appendText(id)(ctx, cur)
-				})
-				if err == nil {
-					acks.add(id)
-				}
-			}
-		})
-	}
-	for w := range writers {
-		legacy := cas.New(client(), cas.Config{})
-		t.Cleanup(func() { require.NoError(t, legacy.Close()) })
-		run(fmt.Sprint("watch", w), legacy)
-		rdb := client()
-		if !guard {
-			rdb.AddHook(unguarded.Hook{})
-		}
-		lock := lockupdate.New(rdb, lockupdate.Config{})
-		t.Cleanup(func() { require.NoError(t, lock.Close()) })
-		run(fmt.Sprint("lock", w), lock)
-	}
-	wg.Wait()
-	v, err := cas.New(client(), cas.Config{}).Read(t.Context(), key)
-	require.NoError(t, err)
-	return acks.audit(v.Text())
-}
-
-// No update is lost while some processes use WATCH and others use lockupdate.
-func TestMixedFleet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		acked, lost := mixed(t, true)
-		assert.Positive(t, acked)
-		assert.Zero(t, lost)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		acked, lost := mixed(t, false)
-		assert.Positive(t, lost, "control: of %d updates without the guard none was lost", acked)
 	})
 }
