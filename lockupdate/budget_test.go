@@ -2,6 +2,7 @@ package lockupdate_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -14,7 +15,8 @@ import (
 
 func written(commit string) []string { return []string{"acquire", "read", commit, "release"} }
 
-// An update has a fixed cost in round trips, commands and calls on the server.
+// An update has a fixed cost in round trips, commands and calls on the server. On demand, it starts no
+// goroutine that outlives it.
 func TestBudget(t *testing.T) {
 	hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
 	text := rmw.Key{Name: "s"}
@@ -34,6 +36,14 @@ func TestBudget(t *testing.T) {
 		},
 		"unchanged": {key: text, fn: keep, before: 1, after: 1, commands: []string{"acquire", "read", "release"}, calls: 9},
 		"aborted":   {key: text, fn: abort, before: 1, after: 1, commands: []string{"acquire", "read", "release"}, calls: 9},
+		"on demand, string": {
+			cfg: onDemand, key: text, fn: appendText("x"), before: 2, commands: []string{"read", "EXISTS", "commit_string"}, calls: 6,
+		},
+		"on demand, hash": {
+			cfg: onDemand, key: hash, fn: setField("f", "2"), before: 2, commands: []string{"read", "EXISTS", "commit_hash"}, calls: 6,
+		},
+		"on demand, unchanged": {cfg: onDemand, key: text, fn: keep, before: 1, commands: []string{"read", "EXISTS"}, calls: 3},
+		"on demand, aborted":   {cfg: onDemand, key: text, fn: abort, before: 1, commands: []string{"read", "EXISTS"}, calls: 3},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			f := newFixture(t, tc.cfg)
@@ -45,9 +55,12 @@ func TestBudget(t *testing.T) {
 
 			// Blocked, so that it is not counted before Update returns.
 			unblock := f.block("release")
-			start, executed := f.meter.Read(), f.executed()
+			goroutines, start, executed := runtime.NumGoroutine(), f.meter.Read(), f.executed()
 			_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
 			answered := f.meter.Read()
+			if tc.cfg.LockOnDemand {
+				assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+			}
 			unblock()
 			f.waitReleases()
 			assert.Equal(t, tc.calls, f.executed()-executed, "calls on the servers")

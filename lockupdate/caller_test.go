@@ -2,7 +2,6 @@ package lockupdate_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,71 +61,6 @@ func TestCollidingLockNamesAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, "LockName", name)
 		require.NoError(t, s.Close())
 	}
-}
-
-type fullError struct{ room string }
-
-func (e fullError) Error() string { return e.room + " is full" }
-
-// If fn fails because its lease ended, its error is wrapped in rmw.ErrLockLost, without
-// context.Canceled: the caller's ctx has not ended.
-func TestFnErrorAfterLostLock(t *testing.T) {
-	withFixture(t, lockupdate.Config{MaxHold: time.Second}, func(t *testing.T, f *fixture) {
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			<-ctx.Done()
-			return cur, fmt.Errorf("%w: %w", fullError{"7"}, ctx.Err())
-		})
-		require.ErrorIs(t, err, rmw.ErrLockLost)
-		require.NotErrorIs(t, err, context.Canceled)
-		var full fullError
-		require.ErrorAs(t, err, &full)
-		assert.True(t, rmw.Retryable(err))
-	})
-}
-
-// The next update does not wait for a release in flight, which may hang. It takes the lock over.
-func TestOwnReleaseHangs(t *testing.T) {
-	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.HangRequest})
-		f.update(key, appendText("x"))
-		began := time.Now()
-		res := f.update(key, appendText("y"))
-		assert.Zero(t, time.Since(began))
-		assert.Zero(t, res.Waited)
-		assert.Equal(t, "wwwxy", f.text(key))
-	})
-}
-
-// panics is a hook that panics when it sees one script.
-func panics(script string) hook {
-	return before(func(cmd redis.Cmder) {
-		if lockupdate.ScriptName(argsOf(cmd)) == script {
-			panic("a bug in a hook")
-		}
-	})
-}
-
-// The panic of a hook fails its command, and nothing else.
-func TestPanicInAHook(t *testing.T) {
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		f.warm(rmw.Key{Name: "s"})
-		f.rdb.AddHook(panics("commit_string"))
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		_, err := f.store.Update(ctx, rmw.Key{Name: "s"}, appendText("x"))
-		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
-		require.ErrorContains(t, err, "panicked: a bug in a hook")
-	})
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		rdb := redis.NewClient(f.opts)
-		defer func() { require.NoError(t, rdb.Close()) }()
-		rdb.AddHook(panics("release"))
-		s := lockupdate.New(rdb, lockupdate.Config{})
-		_, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
-		require.NoError(t, err)
-		lockupdate.Settle(s)
-		require.NoError(t, s.Close())
-	})
 }
 
 // An Update that is queued behind a WithLock reports its own operation.

@@ -134,23 +134,6 @@ func TestInspect(t *testing.T) {
 
 func nothing(context.Context) error { return nil }
 
-// A critical section that has lost its lock does not block the queue.
-func TestLostSectionBlocksNoCall(t *testing.T) {
-	withFixture(t, lockupdate.Config{MaxHold: time.Minute}, func(t *testing.T, f *fixture) {
-		key := rmw.Key{Name: "s"}
-		stuck, err := f.store.Lock(t.Context(), "s")
-		require.NoError(t, err)
-		began := time.Now()
-		f.update(key, appendText("x"))
-		assert.InDelta(t, time.Minute, time.Since(began), float64(time.Second))
-		require.ErrorIs(t, context.Cause(stuck.Context()), rmw.ErrLockLost)
-		_, err = f.store.Update(stuck.Context(), key, appendText("too late"))
-		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorIs(t, stuck.Unlock(), rmw.ErrLockLost)
-		assert.Equal(t, "x", f.text(key))
-	})
-}
-
 // Unlock and ctx.Err report a lease that ended while the watchdog was stalled too.
 func TestUnlockDetectsAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -208,4 +191,32 @@ func TestDeadlockErrorNamesMaxHold(t *testing.T) {
 			all.Wait()
 		})
 	}
+}
+
+// A lock delay holds for the next caller in the same process, too.
+func TestLockDelayWithinAProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, LockDelay: 5 * time.Second, MaxHold: time.Minute})
+		began := time.Now()
+		stuck, err := f.store.Lock(t.Context(), "s")
+		require.NoError(t, err)
+		time.Sleep(7 * time.Second)
+		info, err := f.store.Inspect(t.Context(), "s")
+		require.NoError(t, err)
+		assert.InDelta(t, 13*time.Second, info.Left, float64(time.Second), "a renewal keeps the delay")
+		require.NoError(t, f.store.WithLock(t.Context(), "s", nothing))
+		assert.Greater(t, time.Since(began), time.Minute+5*time.Second)
+		require.ErrorIs(t, stuck.Unlock(), rmw.ErrLockLost)
+		require.ErrorIs(t, context.Cause(stuck.Context()), rmw.ErrLockLost)
+	})
+}
+
+// A lock delay may be of any length.
+func TestEndlessLockDelay(t *testing.T) {
+	withFixture(t, lockupdate.Config{LockDelay: 1<<63 - 1}, func(t *testing.T, f *fixture) {
+		require.NoError(t, f.store.WithLock(t.Context(), "s", nothing))
+		f.waitReleases()
+		require.NoError(t, f.another(lockupdate.Config{}).TryLock(t.Context(), "s", nothing))
+		require.ErrorIs(t, lockupdate.Config{LockDelay: -1}.Validate(), rmw.ErrInvalid)
+	})
 }

@@ -101,29 +101,30 @@ func (f *fixture) restart() {
 }
 
 func TestLocker(t *testing.T) {
-	locktest.RunFake(t, func(t *testing.T) locktest.Target {
-		return lockers(t, lockupdate.Config{Lease: 10 * time.Second})
-	})
+	cfgs := map[string]lockupdate.Config{
+		"default":    {},
+		"lock delay": {LockDelay: 5 * time.Second},
+		"linger":     {Linger: 50 * time.Millisecond},
+		"on demand":  {LockOnDemand: true},
+	}
+	for _, s := range nativeStores {
+		cfgs[s.commit.String()] = lockupdate.Config{Commit: s.commit, LockDelay: s.delay}
+	}
+	for name, cfg := range cfgs {
+		t.Run(name, func(t *testing.T) { runLocker(t, cfg) })
+	}
 }
 
 // MaxHold is told as the reason of a loss. The clause "max-hold" asks for more than a Store promises: the Store counts in ticks of its
 // timing wheel, which began up to one before the call.
 func TestLockerWithMaxHold(t *testing.T) {
-	locktest.RunFake(t, func(t *testing.T) locktest.Target {
-		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, MaxHold: 40 * time.Second})
-	}, "told-max-hold")
+	runLocker(t, lockupdate.Config{MaxHold: 40 * time.Second}, "told-max-hold")
 }
 
-func TestLockerWithLockDelay(t *testing.T) {
-	locktest.RunFake(t, func(t *testing.T) locktest.Target {
-		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, LockDelay: 5 * time.Second})
-	})
-}
-
-func TestLockerWithLinger(t *testing.T) {
-	locktest.RunFake(t, func(t *testing.T) locktest.Target {
-		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, Linger: 50 * time.Millisecond})
-	})
+// runLocker runs the clauses of these names, or all.
+func runLocker(t *testing.T, cfg lockupdate.Config, names ...string) {
+	cfg.Lease = 10 * time.Second
+	locktest.RunFake(t, func(t *testing.T) locktest.Target { return lockers(t, cfg) }, names...)
 }
 
 // The declarations and the skipped clauses are rows of the documentation.

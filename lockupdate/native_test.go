@@ -14,7 +14,6 @@ import (
 
 	"github.com/unwatch/unwatch/internal/testing/contract"
 	locking "github.com/unwatch/unwatch/lock"
-	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -27,14 +26,15 @@ type nativeStore struct {
 	commit lockupdate.Commit
 	store  proxytest.Store
 	unit   time.Duration // of expiries
+	delay  time.Duration // a lock delay for TestLocker
 }
 
 // nativeStores lists the Commits without scripts, each with a store that supports it.
 var nativeStores = []nativeStore{
-	{lockupdate.CommitIFEQ, proxytest.Redis84, 0},
-	{lockupdate.CommitDELIFEQ, proxytest.Valkey9, 0},
-	{lockupdate.CommitVX, proxytest.OldPika, time.Second},
-	{lockupdate.CommitCAS, proxytest.Kvrocks, time.Second},
+	{lockupdate.CommitIFEQ, proxytest.Redis84, 0, 5 * time.Second},
+	{lockupdate.CommitDELIFEQ, proxytest.Valkey9, 0, 0},
+	{lockupdate.CommitVX, proxytest.OldPika, time.Second, 5 * time.Second},
+	{lockupdate.CommitCAS, proxytest.Kvrocks, time.Second, 0},
 }
 
 func TestContractWithoutLua(t *testing.T) {
@@ -70,16 +70,6 @@ func eachNativeStore(t *testing.T, test func(t *testing.T, s nativeStore)) {
 	for _, s := range nativeStores {
 		t.Run(s.commit.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, s) })
-		})
-	}
-}
-
-func TestLockerWithoutLua(t *testing.T) {
-	for _, s := range nativeStores {
-		t.Run(s.commit.String(), func(t *testing.T) {
-			locktest.RunFake(t, func(t *testing.T) locktest.Target {
-				return lockers(t, lockupdate.Config{Lease: 10 * time.Second, Commit: s.commit})
-			})
 		})
 	}
 }

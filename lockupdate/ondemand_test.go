@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	locking "github.com/unwatch/unwatch/lock"
-	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -23,37 +22,6 @@ import (
 )
 
 var onDemand = lockupdate.Config{LockOnDemand: true}
-
-// An uncontended update takes two round trips, three commands and six calls on the server, and
-// starts no goroutine that outlives it.
-func TestOnDemandBudget(t *testing.T) {
-	withFixture(t, onDemand, func(t *testing.T, f *fixture) {
-		hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		f.update(hash, setField("f", "1"))
-		f.warm(rmw.Key{Name: "s"})
-		for _, tc := range []struct {
-			key      rmw.Key
-			fn       rmw.UpdateFunc
-			trips    int64
-			calls    int
-			commands []string
-		}{
-			{rmw.Key{Name: "s"}, appendText("x"), 2, 6, []string{"read", "EXISTS", "commit_string"}},
-			{hash, setField("f", "2"), 2, 6, []string{"read", "EXISTS", "commit_hash"}},
-			{rmw.Key{Name: "s"}, keep, 1, 3, []string{"read", "EXISTS"}},
-			{rmw.Key{Name: "s"}, abort, 1, 3, []string{"read", "EXISTS"}},
-		} {
-			f.settle()
-			goroutines, start, executed := runtime.NumGoroutine(), f.meter.Read(), f.executed()
-			_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
-			assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
-			assert.EqualValues(t, tc.trips, f.meter.Read().Sub(start).RoundTrips)
-			assert.Equal(t, tc.calls, f.executed()-executed)
-			assert.Equal(t, tc.commands, f.calls())
-		}
-		assert.Zero(t, f.store.Stats().Acquired)
-	})
-}
 
 // With WaitForReply, a call whose command hangs returns up to ReadTimeout after the end of its ctx.
 // Nothing else of the contract changes.
@@ -79,12 +47,6 @@ func TestWaitForReply(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestLockerOnDemand(t *testing.T) {
-	locktest.RunFake(t, func(t *testing.T) locktest.Target {
-		return lockers(t, lockupdate.Config{Lease: 10 * time.Second, LockOnDemand: true})
-	})
 }
 
 // A program that writes under the lock without a guard, as with Redisson's RLock, loses its write
@@ -187,31 +149,6 @@ func TestOnDemandAfterContention(t *testing.T) {
 			update()
 		}
 		assert.NotContains(t, f.calls(), "acquire")
-	})
-}
-
-// Calls of one process run one after the other, and each sees the result of the last.
-func TestOnDemandInOneProcess(t *testing.T) {
-	withFixture(t, onDemand, func(t *testing.T, f *fixture) {
-		key := rmw.Key{Name: "s"}
-		var wg sync.WaitGroup
-		running, calls := 0, 0
-		for range 50 {
-			wg.Go(func() {
-				_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-					running++
-					calls++
-					assert.Equal(t, 1, running)
-					time.Sleep(time.Microsecond)
-					running--
-					return rmw.String(cur.Text() + "x"), nil
-				})
-				assert.NoError(t, err)
-			})
-		}
-		wg.Wait()
-		assert.Len(t, f.text(key), 50)
-		assert.LessOrEqual(t, calls, 52)
 	})
 }
 

@@ -170,32 +170,6 @@ func TestOnDemandTokenIsRefused(t *testing.T) {
 	})
 }
 
-// Token stops waiting for the lock when its ctx ends, and the update goes on.
-func TestOnDemandTokenEndsWithItsCtx(t *testing.T) {
-	withFixture(t, onDemand, func(t *testing.T, f *fixture) {
-		other := f.another(lockupdate.Config{})
-		var held locking.Hold
-		res, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			if held == nil {
-				var err error
-				held, err = other.Lock(t.Context(), "s")
-				require.NoError(t, err)
-				began := time.Now()
-				short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-				defer cancel()
-				_, err = locking.Token(short)
-				assert.ErrorIs(t, err, context.DeadlineExceeded)
-				assert.Equal(t, 50*time.Millisecond, time.Since(began))
-				time.AfterFunc(time.Second, func() { assert.NoError(t, held.Unlock()) })
-			}
-			return rmw.String(cur.Text() + "x"), nil
-		})
-		require.NoError(t, err)
-		assert.Equal(t, 1, res.Attempts)
-		assert.Equal(t, "x", f.text(rmw.Key{Name: "s"}))
-	})
-}
-
 // An fn that asks for a token keeps its place in front of the calls that joined behind it, also if it
 // asks in vain, panics or runs again.
 func TestOnDemandTokenKeepsItsPlace(t *testing.T) {
