@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -87,4 +88,30 @@ func (f *fixture) total() (n int) {
 		}
 	}
 	return n
+}
+
+// operations are calls of a Store for the key or lock s.
+var operations = map[string]func(ctx context.Context, s *lockupdate.Store) error{
+	"update": func(ctx context.Context, s *lockupdate.Store) error {
+		_, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("x"))
+		return err
+	},
+	"read": func(ctx context.Context, s *lockupdate.Store) error {
+		_, err := s.Read(ctx, rmw.Key{Name: "s"})
+		return err
+	},
+	"peek": func(ctx context.Context, s *lockupdate.Store) error {
+		_, _, err := s.Peek(ctx, rmw.Key{Name: "s"})
+		return err
+	},
+	"inspect": func(ctx context.Context, s *lockupdate.Store) error {
+		_, err := s.Inspect(ctx, "s")
+		return err
+	},
+	"token": func(ctx context.Context, s *lockupdate.Store) error {
+		return s.WithLock(ctx, "s", func(ctx context.Context) error {
+			_, err := locking.Token(ctx)
+			return err
+		})
+	},
 }

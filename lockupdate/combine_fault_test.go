@@ -2,8 +2,7 @@ package lockupdate_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,48 +54,6 @@ func TestRefusedBatchRunsAgain(t *testing.T) {
 		assert.Equal(t, 1, f.sent()["read"], "the reply to a refused commit contains the value")
 		assert.Equal(t, 2, f.sent()["commit_string"])
 		assert.Equal(t, "theirsabcd", f.text(key))
-	})
-}
-
-// If a commit is refused while the fn of the next batch runs, that fn runs again. Its base value
-// was never stored.
-func TestRefusalDuringFnRunsItAgain(t *testing.T) {
-	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		other := f.direct()
-		unblock := f.block("commit_string")
-		first := start(t.Context(), f.store, key, appendText("a,"))
-		gate := make(chan struct{})
-		slow := start(t.Context(), f.store, key, until(gate, appendText("slow,")))
-		next := start(t.Context(), f.store, key, appendText("b,"))
-		require.NoError(t, other.Set(t.Context(), key.Name, "theirs,", 0).Err())
-		unblock()
-		synctest.Wait()
-		close(gate)
-		for i, call := range []*pendingCall{first, slow, next} {
-			<-call.done
-			require.NoError(t, call.err)
-			assert.Equal(t, []int{2, 2, 1}[i], call.res.Attempts)
-		}
-		for _, part := range []string{"theirs,", "a,", "slow,", "b,"} {
-			assert.Equal(t, 1, strings.Count(f.text(key), part), part)
-		}
-	})
-}
-
-// If every commit is refused, each call of the batch fails after Config.MaxAttempts, and nothing is
-// written.
-func TestMaxAttemptsBoundsABatch(t *testing.T) {
-	withKey(t, lockupdate.Config{MaxAttempts: 3}, func(t *testing.T, f *fixture, key rmw.Key) {
-		n := 0
-		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Times: -1, Do: func() {
-			n++
-			require.NoError(t, f.proxy.Engine(f.proxy.BackendOf(key.Name)).Set(key.Name, fmt.Sprint("theirs", n)))
-		}})
-		for _, call := range f.runBatch(key, appendText("a"), keep, appendText("b")) {
-			require.ErrorIs(t, call.err, rmw.ErrContended)
-			assert.Equal(t, 3, call.res.Attempts)
-		}
-		assert.Equal(t, "theirs3", f.text(key))
 	})
 }
 
@@ -153,40 +110,37 @@ func TestLostCommitOfABatch(t *testing.T) {
 // A caller may leave at any time. Its error is rmw.ErrOutcomeUnknown only if its write may be
 // committed, and no other call waits for it.
 func TestCallersLeave(t *testing.T) {
-	run := func(ctx context.Context, f *fixture, key rmw.Key) *pendingCall {
-		return start(ctx, f.store, key, appendText("x"))
-	}
+	type starter = func(fn rmw.UpdateFunc) *pendingCall
 	for name, tc := range map[string]struct {
 		unknown bool
 		final   string
-		leave   func(t *testing.T, f *fixture, key rmw.Key, ctx context.Context, cancel func()) *pendingCall
+		// leave starts a call by run, and ends its ctx by cancel.
+		leave func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall
 	}{
-		"queued": {final: "wwwab", leave: func(
-			_ *testing.T, f *fixture, key rmw.Key, ctx context.Context, cancel func(),
-		) *pendingCall {
+		"queued": {final: "wwwab", leave: func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall {
 			proceed, _ := f.enqueue(key, appendText("a"))
-			call := run(ctx, f, key)
+			call := run(appendText("x"))
 			cancel()
 			<-call.done
 			proceed()
 			return call
 		}},
-		"in fn": {final: "wwwab", leave: func(t *testing.T, f *fixture, key rmw.Key, ctx context.Context, cancel func()) *pendingCall {
-			call := start(ctx, f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		"in fn": {final: "wwwab", leave: func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall {
+			call := run(func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				cancel()
 				<-ctx.Done()
-				assert.Equal(t, context.Canceled, context.Cause(ctx))
+				assert.Equal(f.t, context.Canceled, context.Cause(ctx))
 				return appendText("x")(ctx, cur)
 			})
 			f.runBatch(key, appendText("a"))
 			return call
 		}},
 		"waiting for later calls": {unknown: true, final: "wwwxab", leave: func(
-			_ *testing.T, f *fixture, key rmw.Key, ctx context.Context, cancel func(),
+			f *fixture, key rmw.Key, run starter, cancel func(),
 		) *pendingCall {
 			gate := make(chan struct{})
 			start(f.t.Context(), f.store, key, until(gate, keep))
-			call := run(ctx, f, key)
+			call := run(appendText("x"))
 			start(f.t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				time.Sleep(500 * time.Microsecond)
 				cancel()
@@ -197,11 +151,9 @@ func TestCallersLeave(t *testing.T) {
 			<-call.done
 			return call
 		}},
-		"commit in flight": {unknown: true, final: "wwwxab", leave: func(
-			_ *testing.T, f *fixture, key rmw.Key, ctx context.Context, cancel func(),
-		) *pendingCall {
+		"commit in flight": {unknown: true, final: "wwwxab", leave: func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall {
 			unblock := f.block("commit_string")
-			call := run(ctx, f, key)
+			call := run(appendText("x"))
 			next := start(f.t.Context(), f.store, key, appendText("a"))
 			cancel()
 			<-call.done
@@ -210,12 +162,10 @@ func TestCallersLeave(t *testing.T) {
 			<-next.done
 			return call
 		}},
-		"failed, commit in flight": {final: "wwwab", leave: func(
-			_ *testing.T, f *fixture, key rmw.Key, ctx context.Context, cancel func(),
-		) *pendingCall {
+		"failed, commit in flight": {final: "wwwab", leave: func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall {
 			unblock := f.block("commit_string")
 			start(f.t.Context(), f.store, key, appendText("a"))
-			call := start(ctx, f.store, key, keep)
+			call := run(keep)
 			cancel()
 			<-call.done
 			unblock()
@@ -226,46 +176,14 @@ func TestCallersLeave(t *testing.T) {
 			f, key := warmFixture(t, lockupdate.Config{})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			call := tc.leave(t, f, key, ctx, cancel)
+			call := tc.leave(f, key, func(fn rmw.UpdateFunc) *pendingCall { return start(ctx, f.store, key, fn) }, cancel)
 			<-call.done
 			require.ErrorIs(t, call.err, context.Canceled)
-			if tc.unknown {
-				require.ErrorIs(t, call.err, rmw.ErrOutcomeUnknown)
-			} else {
-				require.NotErrorIs(t, call.err, rmw.ErrOutcomeUnknown)
-			}
+			assert.Equal(t, tc.unknown, errors.Is(call.err, rmw.ErrOutcomeUnknown))
 			began := time.Now()
 			f.update(key, appendText("b"))
 			assert.Less(t, time.Since(began), 11*time.Second)
 			assert.Equal(t, tc.final, f.text(key))
 		})
 	}
-}
-
-// If ctx ends at the moment when the call would run, the call fails and writes nothing.
-func TestCtxEndsAsTurnBegins(t *testing.T) {
-	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		var want strings.Builder
-		want.WriteString("www")
-		for range 100 {
-			ctx, cancel := context.WithCancel(t.Context())
-			gate := make(chan struct{})
-			first := start(t.Context(), f.store, key, until(gate, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				cancel()
-				return appendText("a")(ctx, cur)
-			}))
-			leaver := start(ctx, f.store, key, appendText("x"))
-			last := start(t.Context(), f.store, key, appendText("b"))
-			close(gate)
-			for _, call := range []*pendingCall{first, leaver, last} {
-				<-call.done
-			}
-			require.NoError(t, first.err)
-			require.NoError(t, last.err)
-			require.ErrorIs(t, leaver.err, context.Canceled)
-			require.NotErrorIs(t, leaver.err, rmw.ErrOutcomeUnknown, "no commit contains its write")
-			want.WriteString("ab")
-		}
-		assert.Equal(t, want.String(), f.text(key))
-	})
 }

@@ -71,28 +71,6 @@ func TestLeaseLostInABatch(t *testing.T) {
 	}
 }
 
-// A commit that hangs past the lease does not delay other processes, and overwrites none of their
-// updates.
-func TestLeaseLostDuringCommit(t *testing.T) {
-	withKey(t, lockupdate.Config{Lease: time.Second}, func(t *testing.T, f *fixture, key rmw.Key) {
-		other := f.another(lockupdate.Config{})
-		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
-		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: 2 * time.Second})
-		mine := start(t.Context(), f.store, key, appendText("mine"))
-		next := start(t.Context(), f.store, key, appendText("next"))
-		theirs := start(t.Context(), other, key, appendText("theirs"))
-		<-theirs.done
-		require.NoError(t, theirs.err)
-		<-mine.done
-		<-next.done
-		remove()
-		require.NoError(t, mine.err)
-		require.NoError(t, next.err)
-		assert.Equal(t, 2, mine.res.Attempts)
-		assert.Equal(t, "wwwtheirsminenext", f.text(key))
-	})
-}
-
 // slowDial returns the error of package net for a dial that timed out.
 func slowDial() error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}

@@ -28,18 +28,21 @@ func (f *fixture) slow(d time.Duration) {
 }
 
 // Calls that wait for one lock share its acquire, read, commit and release, and run in the order of
-// their arrival.
+// their arrival. A batch has at most 256 calls, which bounds the cost of a refused commit.
 func TestWaitersShareOneCommit(t *testing.T) {
-	for name, want := range map[string]map[string]int{
-		"combining":    {"acquire": 1, "read": 1, "commit_string": 1, "release": 1},
-		"no combining": {"acquire": 1, "read": 1, "commit_string": 64, "release": 1},
+	for name, tc := range map[string]struct {
+		cfg            lockupdate.Config
+		calls, commits int
+	}{
+		"combining":    {calls: 64, commits: 1},
+		"bounded":      {calls: 600, commits: 3},
+		"no combining": {cfg: lockupdate.Config{NoCombining: true}, calls: 64, commits: 64},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			f, key := warmFixture(t, lockupdate.Config{NoCombining: name != "combining"})
+			f, key := warmFixture(t, tc.cfg)
 			var fns []rmw.UpdateFunc
-			want := want
 			list := "www"
-			for i := range 64 {
+			for i := range tc.calls {
 				fns = append(fns, appendText(fmt.Sprint(i, ",")))
 			}
 			for i, call := range f.runBatch(key, fns...) {
@@ -51,70 +54,26 @@ func TestWaitersShareOneCommit(t *testing.T) {
 				assert.True(t, call.res.Written)
 			}
 			f.waitReleases()
-			assert.Equal(t, want, f.sent())
+			assert.Equal(t, map[string]int{"acquire": 1, "read": 1, "commit_string": tc.commits, "release": 1}, f.sent())
 			assert.Equal(t, list, f.text(key))
 		})
 	}
 }
 
-// commandsPerUpdate returns the commands per update, for goroutines that update one key in a closed
-// loop.
-func commandsPerUpdate(t *testing.T, cfg lockupdate.Config, goroutines, each int) float64 {
-	f, key := warmFixture(t, cfg)
-	f.slow(time.Millisecond)
-	var wg sync.WaitGroup
-	for range goroutines {
-		wg.Go(func() {
-			for range each {
-				_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-					return rmw.String(fmt.Sprint(len(cur.Text()), time.Now())), nil
-				})
-				assert.NoError(t, err)
-			}
-		})
-	}
-	wg.Wait()
-	f.waitReleases()
-	return float64(f.total()) / float64(goroutines*each)
-}
-
 // Updates of a contended key need fewer commands each.
 func TestCostFallsWithContention(t *testing.T) {
-	cost := map[int]float64{}
-	for _, goroutines := range []int{1, 16, 64, 200} {
-		synctest.Test(t, func(t *testing.T) { cost[goroutines] = commandsPerUpdate(t, lockupdate.Config{}, goroutines, 10) })
+	cost := func(cfg lockupdate.Config, goroutines int) (commands float64) {
+		synctest.Test(t, func(t *testing.T) {
+			loop := closedLoop{cfg: cfg, goroutines: []int{goroutines}, latency: time.Millisecond, duration: 30 * time.Millisecond}
+			_, commands = loop.run(t)
+		})
+		return commands
 	}
-	assert.LessOrEqual(t, cost[16], 0.5)
-	assert.LessOrEqual(t, cost[64], 0.2)
-	assert.LessOrEqual(t, cost[200], cost[64])
-	synctest.Test(t, func(t *testing.T) {
-		assert.Greater(t, commandsPerUpdate(t, lockupdate.Config{NoCombining: true}, 64, 5), 1., "control")
-	})
-}
-
-// The number of polls does not depend on the number of waiting goroutines, nor on their arrivals.
-func TestOnePollerPerProcess(t *testing.T) {
-	polls := func(t *testing.T, waiters int, apart time.Duration) int {
-		f, key := warmFixture(t, lockupdate.Config{})
-		f.takeAsOther(key, 2*time.Second)
-		var wg sync.WaitGroup
-		for range waiters {
-			wg.Go(func() {
-				_, err := f.store.Update(t.Context(), key, appendText("x"))
-				assert.NoError(t, err)
-			})
-			time.Sleep(apart)
-		}
-		wg.Wait()
-		assert.Len(t, f.text(key), 3+waiters)
-		return f.sent()["acquire"]
-	}
-	var one, many, staggered int
-	synctest.Test(t, func(t *testing.T) { one = polls(t, 1, 0) })
-	synctest.Test(t, func(t *testing.T) { many = polls(t, 100, 0) })
-	synctest.Test(t, func(t *testing.T) { staggered = polls(t, 200, 5*time.Millisecond) })
-	assert.InDelta(t, one, many, 25)
-	assert.InDelta(t, one, staggered, 25, "a new waiter does not poll by itself")
+	few, many := cost(lockupdate.Config{}, 16), cost(lockupdate.Config{}, 64)
+	assert.LessOrEqual(t, few, 0.5)
+	assert.LessOrEqual(t, many, 0.2)
+	assert.LessOrEqual(t, cost(lockupdate.Config{}, 200), many)
+	assert.Greater(t, cost(lockupdate.Config{NoCombining: true}, 64), 1., "control")
 }
 
 // goroutineID returns the id of the current goroutine.
@@ -239,21 +198,5 @@ func TestSlowFnDoesNotDelayEarlierCalls(t *testing.T) {
 		}
 		assert.LessOrEqual(t, calls[3].at.Sub(began), time.Second+3*time.Millisecond, "the commit, and a renewal in the same flush, whose script is not cached yet")
 		assert.Equal(t, "wwwabslowc", f.text(key))
-	})
-}
-
-// A batch has at most 256 calls, which bounds the cost of a refused commit.
-func TestBatchesAreBounded(t *testing.T) {
-	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		fns := make([]rmw.UpdateFunc, 600)
-		for i := range fns {
-			fns[i] = appendText("x")
-		}
-		for _, call := range f.runBatch(key, fns...) {
-			require.NoError(t, call.err)
-		}
-		f.waitReleases()
-		assert.Equal(t, 3, f.sent()["commit_string"], "601 calls in batches of 256")
-		assert.Equal(t, strings.Repeat("x", 600), strings.TrimPrefix(f.text(key), "www"))
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,8 +37,10 @@ func randomFn(rng *rand.Rand, kind rmw.Kind) (name string, fn rmw.UpdateFunc) {
 }
 
 // finalValue runs the fns as one batch, on no value or on one with ten minutes to live. It returns
-// the stored value and its expiry.
-func finalValue(t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool, fns []rmw.UpdateFunc) (v rmw.Value, pttl time.Duration) {
+// the stored value, its expiry, and the number of commits.
+func finalValue(
+	t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool, fns []rmw.UpdateFunc,
+) (v rmw.Value, pttl time.Duration, commits int) {
 	withFixture(t, cfg, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "s", Kind: kind, TTL: 10 * time.Minute}
 		if before {
@@ -52,16 +53,17 @@ func finalValue(t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool,
 			require.NoError(t, err)
 		}
 		key.TTL = 0
-		lockupdate.Settle(f.store)
+		f.settle()
 		for _, call := range f.runBatch(key, fns...) {
 			require.NoError(t, call.err)
 		}
+		commits = f.sent()["commit_string"] + f.sent()["commit_hash"]
 		var err error
 		v, err = f.store.Read(t.Context(), key)
 		require.NoError(t, err)
 		pttl = f.direct().PTTL(t.Context(), key.Name).Val()
 	})
-	return v, pttl
+	return v, pttl, commits
 }
 
 // A batch leaves the same value, fields and expiry as separate updates.
@@ -76,59 +78,30 @@ func TestBatchEqualsSequentialUpdates(t *testing.T) {
 			names, fns = append(names, name), append(fns, fn)
 		}
 		before := rng.IntN(3) > 0
-		v1, ttl1 := finalValue(t, lockupdate.Config{}, kind, before, fns)
-		v2, ttl2 := finalValue(t, lockupdate.Config{NoCombining: true}, kind, before, fns)
+		v1, ttl1, _ := finalValue(t, lockupdate.Config{}, kind, before, fns)
+		v2, ttl2, _ := finalValue(t, lockupdate.Config{NoCombining: true}, kind, before, fns)
 		label := fmt.Sprint(kind, " ", before, " ", strings.Join(names, ", "))
 		assert.True(t, v1.Equal(v2), label)
 		assert.Equal(t, ttl2, ttl1, label)
 	}
+	back := []rmw.UpdateFunc{returning(rmw.String("1")), returning(rmw.String("0"))}
+	_, _, commits := finalValue(t, lockupdate.Config{}, rmw.KindString, true, back)
+	assert.Zero(t, commits, "a value that was changed back is not written")
 }
 
-// Keys that share a lock, and kinds that share a key, wait for each other. Each call gets its own
-// value, and rmw.ErrWrongKind only for its own mismatch.
-func TestKeysShareALock(t *testing.T) {
-	for name, cfg := range map[string]lockupdate.Config{
-		"combining": {}, "no combining": {NoCombining: true}, "linger": {Linger: 5 * time.Millisecond},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			cfg := cfg
-			cfg.LockName = func(string) string { return "/one/lock" }
-			f := newFixture(t, cfg)
-			f.slow(100 * time.Microsecond)
-			hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
-			f.update(hash, setField("f", ""))
-			const each = 10
-			var wg sync.WaitGroup
-			for g := range 3 {
-				for _, name := range []string{"a", "b"} {
-					wg.Go(func() {
-						for range each {
-							_, err := f.store.Update(t.Context(), rmw.Key{Name: name}, appendText(name))
-							assert.NoError(t, err)
-						}
-					})
-				}
-				wg.Go(func() {
-					for i := range each {
-						_, err := f.store.Update(t.Context(), hash, setField(fmt.Sprint(g, i), ""))
-						assert.NoError(t, err)
-					}
-				})
-				wg.Go(func() {
-					for range each {
-						_, err := f.store.Update(t.Context(), rmw.Key{Name: "h"}, appendText("x"))
-						assert.ErrorIs(t, err, rmw.ErrWrongKind)
-					}
-				})
-			}
-			wg.Wait()
-			assert.Equal(t, strings.Repeat("a", 3*each), f.text(rmw.Key{Name: "a"}))
-			assert.Equal(t, strings.Repeat("b", 3*each), f.text(rmw.Key{Name: "b"}))
-			v, err := f.store.Read(t.Context(), hash)
-			require.NoError(t, err)
-			assert.Equal(t, 1+3*each, v.Len())
-		})
-	}
+// Calls of other kinds that share a key get rmw.ErrWrongKind only for their own mismatch.
+func TestKindsShareAKey(t *testing.T) {
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+		f.update(key, setField("f", ""))
+		proceed, hash := f.enqueue(key, setField("g", ""))
+		text := start(t.Context(), f.store, rmw.Key{Name: "h"}, appendText("x"))
+		proceed()
+		<-hash[0].done
+		<-text.done
+		require.NoError(t, hash[0].err)
+		require.ErrorIs(t, text.err, rmw.ErrWrongKind)
+	})
 }
 
 // A caller leaves while the holder reads its key for it. Queued calls of the previous key must not

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing/synctest"
 	"time"
 
@@ -27,13 +28,20 @@ func (s *Store) Stall(d time.Duration) { s.keeper.Stall(d) }
 // Scripts returns the sources of the scripts by name.
 func Scripts() map[string]string { return driver.Scripts() }
 
+// scriptNames returns the names of the scripts by source and by SHA1.
+var scriptNames = sync.OnceValue(func() map[string]string {
+	names := map[string]string{}
+	for name, source := range Scripts() {
+		names[source], names[fmt.Sprintf("%x", sha1.Sum([]byte(source)))] = name, name
+	}
+	return names
+})
+
 // ScriptName returns the name of the script that an EVAL or EVALSHA runs, or that package unguarded
 // replaced. For other commands it returns the command.
 func ScriptName(args []string) string {
-	for name, source := range Scripts() {
-		if len(args) > 1 && (args[1] == source || args[1] == fmt.Sprintf("%x", sha1.Sum([]byte(source)))) {
-			return name
-		}
+	if len(args) > 1 && scriptNames()[args[1]] != "" {
+		return scriptNames()[args[1]]
 	}
 	if name := unguarded.Replaces(args); name != "" {
 		return name

@@ -29,7 +29,7 @@ func TestUnfairWithoutHints(t *testing.T) {
 			goroutines: []int{4, 4}, work: 20 * time.Millisecond, latency: time.Millisecond, duration: 10 * time.Second,
 			hooks: []redis.Hook{before(eraseHint)},
 		}
-		done := loop.run(t)
+		done, _ := loop.run(t)
 		t.Log(done)
 		assert.Less(t, float64(slices.Min(done))/float64(slices.Max(done)), 0.3, done)
 	})

@@ -66,38 +66,6 @@ func (f *fixture) fillInFlight() (unblock func()) {
 	}
 }
 
-// A canceled Read does not cancel the other commands of its batch.
-func TestCanceledReadDoesNotCancelItsBatch(t *testing.T) {
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		keys := []rmw.Key{{Name: "a"}, {Name: "b"}, {Name: "c"}}
-		f.warm(keys...)
-		var calls []*pendingCall
-		gate := make(chan struct{})
-		for _, key := range keys {
-			calls = append(calls, start(t.Context(), f.store, key, until(gate, appendText("x"))))
-		}
-		unblock := f.fillInFlight()
-		ctx, cancel := context.WithCancel(t.Context())
-		read := make(chan error, 1)
-		go func() {
-			_, err := f.store.Read(ctx, keys[0])
-			read <- err
-		}()
-		synctest.Wait()
-		close(gate) // the commits join the batch of the read
-		synctest.Wait()
-		cancel()
-		require.ErrorIs(t, <-read, context.Canceled)
-		synctest.Wait()
-		unblock()
-		for i, call := range calls {
-			<-call.done
-			require.NoError(t, call.err)
-			assert.Equal(t, "wwwx", f.text(keys[i]))
-		}
-	})
-}
-
 // The panic of a hook fails every command of the flush, and ends no goroutine.
 func TestPanicInASharedFlush(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {

@@ -15,22 +15,17 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// releaseFaults lists faults that delay or lose a release.
-func releaseFaults() map[string]proxytest.Fault {
-	return map[string]proxytest.Fault{
+// The next update of the same process does not wait for a release in flight. A late release does
+// not delete the lock of the new owner.
+func TestTakeover(t *testing.T) {
+	for name, fault := range map[string]proxytest.Fault{
 		"request lost":  {Action: proxytest.DropRequest},
 		"request hangs": {Action: proxytest.HangRequest},
 		"reply hangs":   {Action: proxytest.HangReply},
 		"delayed":       {Action: proxytest.Delay, Delay: 2 * time.Second},
 		"late":          {Action: proxytest.ExecuteLater, Delay: time.Second, Text: "ERR handle response, backend conn reset"},
 		"late, cut":     {Action: proxytest.ExecuteLater, Delay: 30 * time.Second},
-	}
-}
-
-// The next update of the same process does not wait for a release in flight. A late release does
-// not delete the lock of the new owner.
-func TestTakeover(t *testing.T) {
-	for name, fault := range releaseFaults() {
+	} {
 		t.Run(name, func(t *testing.T) { takeover(t, lockupdate.Config{}, fault) })
 		t.Run(name+", without Lua", func(t *testing.T) { takeover(t, lockupdate.Config{Commit: lockupdate.CommitIFEQ}, fault) })
 	}

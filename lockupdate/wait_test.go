@@ -61,24 +61,6 @@ func TestCloseFlushesReleases(t *testing.T) {
 	})
 }
 
-// Successive updates of one goroutine do not poll.
-func TestNextUpdateDoesNotPoll(t *testing.T) {
-	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		for range 10 {
-			res := f.update(key, appendText("x"))
-			assert.Zero(t, res.Waited)
-		}
-		f.waitReleases()
-		// An update that takes the lock over needs fewer commands.
-		assert.LessOrEqual(t, len(f.calls()), 40)
-		for _, c := range f.proxy.Calls() {
-			if isRequest("acquire")(c.Args) {
-				assert.Equal(t, "integer", c.Reply, "the lock was refused: the last update still held it")
-			}
-		}
-	})
-}
-
 // If the client is closed first, Close reports the locks that were not released.
 func TestCloseAfterTheClient(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
