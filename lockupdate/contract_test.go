@@ -46,6 +46,11 @@ func TestContract(t *testing.T) {
 		"master reads": {MasterReads: true},
 		"on demand":    {LockOnDemand: true},
 	} {
-		t.Run(name, func(t *testing.T) { newBench(proxycompat.Codis32(), cfg).RunFake(t) })
+		t.Run(name, func(t *testing.T) {
+			if cfg.SoleWriter || cfg.MasterReads {
+				long.Repeats(t)
+			}
+			newBench(proxycompat.Codis32(), cfg).RunFake(t)
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/docs/doccheck"
 	"github.com/unwatch/unwatch/internal/testing/contract"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -111,7 +112,12 @@ func TestLocker(t *testing.T) {
 		cfgs[s.commit.String()] = lockupdate.Config{Commit: s.commit, LockDelay: s.delay}
 	}
 	for name, cfg := range cfgs {
-		t.Run(name, func(t *testing.T) { runLocker(t, cfg) })
+		t.Run(name, func(t *testing.T) {
+			if cfg.Commit == lockupdate.CommitDELIFEQ || cfg.Commit == lockupdate.CommitCAS {
+				long.Repeats(t)
+			}
+			runLocker(t, cfg)
+		})
 	}
 }
 

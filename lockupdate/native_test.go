@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/contract"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -47,6 +48,9 @@ func TestContractWithoutLua(t *testing.T) {
 			", master reads": {MasterReads: true},
 		} {
 			t.Run(s.commit.String()+name, func(t *testing.T) {
+				if name != "" {
+					long.Repeats(t)
+				}
 				cfg.Commit = s.commit
 				contract.Bench{
 					Proxy: proxytest.Config{Profile: proxycompat.Codis32(), Engines: 2, InMemory: true, Store: s.store},

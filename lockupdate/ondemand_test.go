@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -34,6 +35,9 @@ func TestWaitForReply(t *testing.T) {
 		b := newBench(proxycompat.Codis32(), cfg)
 		for _, clause := range rmwtest.Clauses() {
 			bubble(t, name+"/"+clause.Name, func(t *testing.T) {
+				if cfg.LockOnDemand {
+					long.Repeats(t)
+				}
 				err := clause.Check(t.Context(), b.Target(t))
 				if !late[clause.Name] || err == nil {
 					require.NoError(t, err)

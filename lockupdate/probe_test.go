@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -135,6 +136,7 @@ func TestPikaCountsInSeconds(t *testing.T) {
 // On a server without KEEPTTL, each update shortens the expiry by less than half a millisecond, and
 // never prolongs it.
 func TestKeptExpiryDoesNotDrift(t *testing.T) {
+	long.Repeats(t)
 	eachNativeStore(t, func(t *testing.T, s nativeStore) {
 		f := s.fixture(t, lockupdate.Config{})
 		f.slow(3 * time.Millisecond)

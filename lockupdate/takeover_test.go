@@ -67,7 +67,7 @@ func TestNoTakeoverFromWaiters(t *testing.T) {
 			gate := make(chan struct{})
 			first := start(t.Context(), f.store, key, until(gate, appendText("1")))
 			waiter := start(t.Context(), other, key, appendText("2"))
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond)
 			f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.Delay, Delay: 10 * time.Millisecond})
 			close(gate)
 			<-first.done

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -47,6 +48,7 @@ func TestTries(t *testing.T) {
 // A commit with more fields than a server accepts in one command fails before it is sent. Sent, its
 // outcome would be unknown.
 func TestTooManyFields(t *testing.T) {
+	long.Repeats(t)
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		fields := make(map[string]string, 500_000)
 		for i := range 500_000 {
