@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,13 +34,13 @@ func StartZooKeeper(ctx context.Context, dir string, members int, options ...str
 		members: members,
 		ports:   3, // the others are for the other members
 		member: func(i int, folder string, ports [][]int) launch {
-			settings := strings.Join(options, "\n") + "\n"
+			settings := slices.Clone(options)
 			for i, p := range ports {
 				if members > 1 { // one alone votes for nothing
-					settings += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, p[1], p[2])
+					settings = append(settings, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", i+1, p[1], p[2]))
 				}
 			}
-			return zookeeperLaunch(folder, i+1, settings)
+			return zookeeperLaunch(folder, i+1, strings.Join(settings, "\n"))
 		},
 		freePorts: freePorts,
 	}.start(ctx, dir)
