@@ -134,6 +134,12 @@ func Take(c *redis.Client) { take(c) }
 
 func take(c *redis.Client) { c.Publish("c", 1) }
 
+func Serve(c *redis.Client) { generic(c, "x") }
+
+func Open(c *redis.Client) { generic(c, 1) }
+
+func generic[T any](c *redis.Client, v T) { c.Publish("c", v) }
+
 func Unused[K comparable](c *redis.Client) { c.Publish("c", 1) }
 -- internal/own/own.go --
 package own
@@ -143,11 +149,15 @@ import "m/go-redis/redis"
 func Own(c *redis.Client) { c.Publish("c", 1) }
 `
 
-// The paths in a library start at its exported functions.
+// The paths in a library start at its exported functions. Of equal paths to the instances of a generic function, each
+// run takes the same one.
 func TestReachOfALibrary(t *testing.T) {
-	assert.Equal(t, map[string]string{
-		"take": "exported kv.Take kv.take", "Unused": "exported kv.Unused", "Own": "none",
-	}, ways(look(t, in(t, library), reached)))
+	dir := in(t, library)
+	for range 6 {
+		assert.Equal(t, map[string]string{
+			"take": "exported kv.Take kv.take", "generic": "exported kv.Open kv.generic", "Unused": "exported kv.Unused", "Own": "none",
+		}, ways(look(t, dir, reached)))
+	}
 }
 
 const queued = `

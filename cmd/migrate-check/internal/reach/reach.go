@@ -15,6 +15,7 @@
 package reach
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"maps"
@@ -85,6 +86,9 @@ func New(pkgs []*packages.Package, own func(path string) bool) *Graph {
 		if syntax := fn.Syntax(); syntax != nil {
 			g.bySyntax[syntax] = append(g.bySyntax[syntax], fn)
 		}
+	}
+	for _, instances := range g.bySyntax { // sorted, as edges are
+		slices.SortFunc(instances, func(a, b *ssa.Function) int { return cmp.Compare(a.String(), b.String()) })
 	}
 	edges := edgesOf(prog, all)
 	roots := map[From][]*ssa.Function{}
