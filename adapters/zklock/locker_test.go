@@ -48,10 +48,27 @@ func open(tb testing.TB, members []*servers.Server, cfg zklock.Config) *zklock.L
 // connect makes a session of an operator.
 func connect(tb testing.TB, members []*servers.Server) *zk.Conn {
 	tb.Helper()
-	admin, _, err := zk.Connect(addresses(members), 20*time.Second, zk.WithLogInfo(false), zk.WithLogger(silent{}))
+	admin, _, err := zk.Connect(addresses(members), 20*time.Second, zk.WithLogInfo(false), zk.WithLogger(silent{}),
+		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
+			c, err := net.DialTimeout(network, address, timeout)
+			return &newConn{Conn: c}, err
+		}))
 	require.NoError(tb, err)
 	tb.Cleanup(admin.Close)
 	return admin
+}
+
+// newConn waits for a session for five seconds. The client would wait for 133 s for a server that is killed meanwhile.
+type newConn struct {
+	net.Conn
+	asked bool
+}
+
+func (c *newConn) SetReadDeadline(t time.Time) error {
+	if !c.asked {
+		c.asked, t = true, time.Now().Add(5*time.Second)
+	}
+	return c.Conn.SetReadDeadline(t)
 }
 
 type silent struct{}
@@ -159,6 +176,7 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 			Restart: func() {
 				require.NoError(t, members[0].Kill())
 				require.NoError(t, members[0].Restart(t.Context()))
+				eventually(t, "the operator's session goes on", func() bool { _, _, err := admin.Exists("/"); return err == nil })
 			},
 		},
 	}
