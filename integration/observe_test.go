@@ -263,13 +263,18 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 		silent[a.Alert] = true
 	}
 	moving.strike()
+	var down sync.WaitGroup
+	defer down.Wait()
+	outage, end := context.WithCancel(ctx)
+	defer end()
+	down.Go(func() { w.outage(outage) })
 	picture := os.Getenv("DASHBOARD_SVG")
 	for round := uint64(0); len(queries)+len(silent) > 0 || picture != "" && time.Since(began) < 45*time.Second; round++ {
 		require.Less(t, time.Since(began), limit, "without a series: %q; not active: %v", queries, silent)
 		// Alerts on a share of the traffic only hold if each round has its faults, and little besides.
 		w.loseReply() // alone, or renewals of the same flush would lose their replies, too
 		var faults sync.WaitGroup
-		for _, fault := range []func(){w.loseLock, w.refuseRenewal, w.waitLong, w.conflict, w.outage, w.combine} {
+		for _, fault := range []func(){w.loseLock, w.refuseRenewal, w.waitLong, w.conflict, w.combine} {
 			faults.Go(fault)
 		}
 		faults.Wait()

@@ -153,12 +153,16 @@ func (w *faultyService) conflict() {
 	}))
 }
 
-// outage has the circuit breaker open, or stay open.
-func (w *faultyService) outage() {
-	for !w.stopped.Stats().CircuitOpen {
-		err := w.stopped.WithLock(w.t.Context(), "k", func(context.Context) error { return errors.New("a lock without a server") })
-		if !assert.ErrorIs(w.t, err, rmw.ErrUnavailable) {
-			return
+// outage keeps the circuit breaker open until ctx ends: after a second, the breaker lets one call try again.
+func (w *faultyService) outage(ctx context.Context) {
+	every := time.NewTicker(50 * time.Millisecond)
+	defer every.Stop()
+	for ctx.Err() == nil {
+		err := w.stopped.WithLock(ctx, "k", func(context.Context) error { return errors.New("a lock without a server") })
+		assert.True(w.t, ctx.Err() != nil || errors.Is(err, rmw.ErrUnavailable), "%v", err)
+		select {
+		case <-every.C:
+		case <-ctx.Done():
 		}
 	}
 }
