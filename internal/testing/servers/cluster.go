@@ -2,7 +2,6 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -188,59 +187,6 @@ func (c *ClusterNodes) ok(ctx context.Context, node *Server) error {
 		return fmt.Errorf("it sees %d nodes, %d of them replicas, not %d and %d", len(peers), replicas, len(c.nodes), c.replicas)
 	}
 	return nil
-}
-
-// ensemble describes members of which each needs the ports of the others before the first one starts.
-type ensemble struct {
-	kind    string
-	members int
-	ports   int // of each member
-	// member returns how to start one of them in its folder, with the ports of all.
-	member func(i int, folder string, ports [][]int) launch
-
-	// freePorts is replaced by tests that need a collision.
-	freePorts func(n int) ([]int, error)
-}
-
-// start starts all members in subfolders of dir, with other ports if necessary. After an error none is left.
-func (e ensemble) start(ctx context.Context, dir string) ([]*Server, error) {
-	for try := 1; ; try++ {
-		found, err := e.startOnce(ctx, dir)
-		if err == nil || try == startTries || !errors.Is(err, errExited) {
-			return found, err
-		}
-	}
-}
-
-// startOnce starts all members at once, since none is ready before a majority runs.
-func (e ensemble) startOnce(ctx context.Context, dir string) ([]*Server, error) {
-	free, err := e.freePorts(e.ports * e.members)
-	if err != nil {
-		return nil, fmt.Errorf("%s: no free port: %w", e.kind, err)
-	}
-	ports := slices.Collect(slices.Chunk(free, e.ports))
-	found, errs := make([]*Server, e.members), make([]error, e.members)
-	var starting sync.WaitGroup
-	for i := range e.members {
-		starting.Go(func() {
-			folder, err := subfolder(dir, e.kind, i)
-			if err == nil {
-				l := e.member(i, folder, ports)
-				l.ports, l.freePorts = e.ports, func(int) ([]int, error) { return ports[i], nil }
-				found[i], err = l.startOnce(ctx)
-			}
-			errs[i] = err
-		})
-	}
-	starting.Wait()
-	if err := errors.Join(errs...); err != nil {
-		stopAll(slices.DeleteFunc(found, func(s *Server) bool { return s == nil }))
-		for i := range e.members {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.kind+strconv.Itoa(i)))) // its files name the ports
-		}
-		return nil, err
-	}
-	return found, nil
 }
 
 func addrsOf(nodes []*Server) (addrs []string) {
