@@ -51,20 +51,21 @@ func connect(tb testing.TB, members []*servers.Server) *zk.Conn {
 	admin, _, err := zk.Connect(addresses(members), 20*time.Second, zk.WithLogInfo(false), zk.WithLogger(silent{}),
 		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
 			c, err := net.DialTimeout(network, address, timeout)
-			return &newConn{Conn: c}, err
+			return &operatorConn{Conn: c}, err
 		}))
 	require.NoError(tb, err)
 	tb.Cleanup(admin.Close)
 	return admin
 }
 
-// newConn waits for a session for five seconds. The client would wait for 133 s for a server that is killed meanwhile.
-type newConn struct {
+// operatorConn waits five seconds for the reply to the request for a session. The client waits ten times its timeout for
+// reads, 133 s, and has not got the reply of a server that was restarted.
+type operatorConn struct {
 	net.Conn
 	asked bool
 }
 
-func (c *newConn) SetReadDeadline(t time.Time) error {
+func (c *operatorConn) SetReadDeadline(t time.Time) error {
 	if !c.asked {
 		c.asked, t = true, time.Now().Add(5*time.Second)
 	}
