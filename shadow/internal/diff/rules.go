@@ -82,20 +82,19 @@ func Compile(r Rules) (*Comparer, error) {
 		name      string
 		templates []string
 		mark      func(*state)
+		misfit    func([]step) string // why a template does not fit; nil: each one does
 	}{
-		{"Ignore", r.Ignore, func(s *state) { s.ignore = true }},
-		{"Sets", r.Sets, func(s *state) { s.set = true }},
-		{"Show", r.Show, func(s *state) { s.show = true }},
-		{"Keys", r.Keys, func(s *state) { s.key = true }},
+		{"Ignore", r.Ignore, func(s *state) { s.ignore = true }, notWhole},
+		{"Sets", r.Sets, func(s *state) { s.set = true }, nil},
+		{"Show", r.Show, func(s *state) { s.show = true }, nil},
+		{"Keys", r.Keys, func(s *state) { s.key = true }, aName},
 	} {
 		for i, template := range list.templates {
 			steps, err := parseTemplate(template)
-			switch {
-			case err != nil:
-			case list.name == "Ignore" && len(steps) == 0:
-				err = errors.New("it ignores the whole document; list the places to ignore")
-			case list.name == "Keys" && (len(steps) == 0 || steps[len(steps)-1].kind == stepElement):
-				err = errors.New("it must end in a name")
+			if err == nil && list.misfit != nil {
+				if why := list.misfit(steps); why != "" {
+					err = errors.New(why)
+				}
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%w: Rules.%s[%d] is %q: %w", rmw.ErrInvalid, list.name, i, template, err)
@@ -109,6 +108,20 @@ func Compile(r Rules) (*Comparer, error) {
 		return nil, fmt.Errorf("%w: the Rules combine to more than %d cases; use fewer \"*\"", rmw.ErrInvalid, maxStates)
 	}
 	return &Comparer{root: root}, nil
+}
+
+func notWhole(steps []step) string {
+	if len(steps) == 0 {
+		return "it ignores the whole document; list the places to ignore"
+	}
+	return ""
+}
+
+func aName(steps []step) string {
+	if len(steps) == 0 || steps[len(steps)-1].kind == stepElement {
+		return "it must end in a name"
+	}
+	return ""
 }
 
 // compile merges rules into one state. The state below a name has all rules with that name
