@@ -169,7 +169,7 @@ func TestSignOffMeetsOtherOperations(t *testing.T) {
 		"a fence, which is no later session": {4, false, false, func(d fixture) {
 			require.NoError(d.t, d.fence(d.t.Context(), d.now, "s"))
 		}, 1, nil},
-		"the next shift, with what there was before": {4, false, false, func(d fixture) {
+		"the agent comes back, and gets the same session again and another": {4, false, false, func(d fixture) {
 			online(d)
 			d.ok(d.Requeue(d.t.Context(), d.op(), "s", desk.ToQueue{}))
 			d.assign("s", "a")

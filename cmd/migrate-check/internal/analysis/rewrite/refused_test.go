@@ -20,7 +20,8 @@ func TestRefused(t *testing.T) {
 	analysistest.Run(t, expanded(t), probe(""), "refused", "traps")
 }
 
-// expanded returns a GOPATH with the packages of testdata/refused.txtar and testdata/traps.txtar, and what they import.
+// expanded creates a GOPATH, and returns its path. It has a package for each of testdata/refused.txtar and
+// testdata/traps.txtar, and copies of the packages that these import.
 func expanded(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
