@@ -84,7 +84,11 @@ func TestShapes(t *testing.T) {
 	for i := range f.Slots {
 		s := &f.Slots[i]
 		runs[s.Scenario] = max(runs[s.Scenario], s.Run)
-		if s.Done() == 0 || s.Stored != s.Done() || s.Commands() < 2*s.Done() && s.Scenario != "zipf64" {
+		least := 2 * s.Done()
+		if s.Scenario == "hot16x1" && s.Impl == "unwatch" { // updates of a process may follow each other under one lock
+			least = s.Done()
+		}
+		if s.Done() == 0 || s.Stored != s.Done() || s.Commands() < least && s.Scenario != "zipf64" {
 			t.Errorf("%s %s: %d done, %d stored, %d commands: %s", s.Scenario, s.Impl, s.Done(), s.Stored, s.Commands(), s.Err())
 		}
 		switch s.Scenario {
