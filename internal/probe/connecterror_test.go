@@ -1,6 +1,7 @@
 package probe_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,6 +15,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -25,9 +27,6 @@ import (
 
 // patient is for what answers: a slow machine takes its time.
 const patient = 30 * time.Second
-
-// brief is for what never answers.
-const brief = 200 * time.Millisecond
 
 func reasonOf(t *testing.T, addr string, cfg probe.Config) probe.Reason {
 	t.Helper()
@@ -95,6 +94,21 @@ func serveOn(t *testing.T, l net.Listener, handle func(net.Conn)) string {
 // silent reads until the peer disconnects.
 func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
+// reasonOfSilence is the reason on a connection without replies, after a second of fake time.
+func reasonOfSilence(t *testing.T, cfg probe.Config) (reason probe.Reason) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cfg.Timeout = time.Second
+		cfg.Dial = func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go silent(far)
+			return near, nil
+		}
+		reason = reasonOf(t, "192.0.2.1:6379", cfg)
+	})
+	return reason
+}
+
 // says sends a text as the reply to the first command.
 func says(text string) func(net.Conn) {
 	return func(conn net.Conn) {
@@ -108,7 +122,7 @@ func TestNoRedis(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
 	assert.Equal(t, probe.NotRedis, reasonOf(t, web.Listener.Addr().String(), probe.Config{}))
-	assert.Equal(t, probe.NoAnswer, reasonOf(t, serve(t, silent), probe.Config{Timeout: brief}))
+	assert.Equal(t, probe.NoAnswer, reasonOfSilence(t, probe.Config{}))
 	assert.Equal(t, probe.HangsUp, reasonOf(t, serve(t, func(net.Conn) {}), probe.Config{}))
 	assert.Equal(t, probe.NotRedis, reasonOf(t, serve(t, says("SSH-2.0-x\r\n")), probe.Config{}))
 	assert.Equal(t, probe.NotRedis, reasonOf(t, serve(t, says("$x\r\n")), probe.Config{}))
@@ -166,7 +180,7 @@ func TestTLS(t *testing.T) {
 	proxy := start(t, proxytest.Config{})
 	secure := &tls.Config{MinVersion: tls.VersionTLS12}
 	assert.Equal(t, probe.WantsPlain, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial, TLS: secure}))
-	assert.Equal(t, probe.WantsPlain, reasonOf(t, serve(t, silent), probe.Config{Timeout: brief, TLS: secure}))
+	assert.Equal(t, probe.WantsPlain, reasonOfSilence(t, probe.Config{TLS: secure}))
 
 	certificate, pool := selfSigned(t)
 	wants, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
