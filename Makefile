@@ -33,15 +33,15 @@ race: ## Run the tests of the root module under the race detector
 	go test -race -short -cpu 1 -p 4 -timeout 30m ./lockupdate ./cmd/migrate-check/internal/lexical $$packages
 	go test -race -timeout 30m ./examples/...
 
-lint: ## Run gofmt, go vet, go fix and golangci-lint; measure comments and commit subjects
+# The linter govet of golangci-lint runs all analyzers of go vet.
+lint: ## Run gofmt, go fix and golangci-lint, govet included; measure comments and commit subjects
 	@found=$$(gofmt -l .); if [ -n "$$found" ]; then echo "run gofmt -w on:"; echo "$$found"; exit 1; fi
-	go vet ./...
 	go fix -diff ./...
 	go -C tools run ./prose ..
 	@git log --since=2026-11-25T18:00:00Z --format=%s | awk -f scripts/subjects.awk
 	go tool -modfile=tools/go.mod golangci-lint run ./...
-	@root=$$PWD; for module in $(NESTED); do echo "vet and golangci-lint in $$module"; \
-		(cd $$module && go vet ./... && go tool -modfile=$$root/tools/go.mod golangci-lint run -c $$root/.golangci.yml ./...) || exit 1; done
+	@root=$$PWD; for module in $(NESTED); do echo "golangci-lint in $$module"; \
+		(cd $$module && go tool -modfile=$$root/tools/go.mod golangci-lint run -c $$root/.golangci.yml ./...) || exit 1; done
 
 fuzz: ## Run each fuzz target for FUZZTIME=30s; takes a quarter of an hour, so CI runs their seeds only
 	@FUZZTIME=$(or $(FUZZTIME),30s) ./scripts/fuzz.sh
