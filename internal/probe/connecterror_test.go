@@ -25,13 +25,16 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// patient is for what answers: a slow machine takes its time.
-const patient = 30 * time.Second
+// A slow machine takes its time for what answers.
+const (
+	patient = 30 * time.Second
+	budget  = 10 * patient
+)
 
 func reasonOf(t *testing.T, addr string, cfg probe.Config) probe.Reason {
 	t.Helper()
 	if cfg.Timeout == 0 {
-		cfg.Timeout = patient
+		cfg.Timeout, cfg.Budget = patient, budget
 	}
 	r, err := probe.Probe(t.Context(), addr, cfg)
 	assert.Nil(t, r)
@@ -209,7 +212,8 @@ func TestTLS(t *testing.T) {
 		})
 	assert.Equal(t, probe.WantsTLS, reasonOf(t, addr, probe.Config{}))
 	assert.Equal(t, probe.BadCertificate, reasonOf(t, addr, probe.Config{TLS: secure}))
-	r, err := probe.Probe(t.Context(), addr, probe.Config{Timeout: patient, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}})
+	trusting := probe.Config{Timeout: patient, Budget: budget, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}}
+	r, err := probe.Probe(t.Context(), addr, trusting)
 	require.NoError(t, err)
 	assert.Equal(t, "codis", r.MostLike())
 }

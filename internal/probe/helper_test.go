@@ -42,6 +42,9 @@ func engines(name string) int {
 func ask(t *testing.T, p *proxytest.Proxy, cfg probe.Config) *probe.Report {
 	t.Helper()
 	cfg.Dial = p.Dial
+	if cfg.Budget == 0 {
+		cfg.Budget = budget
+	}
 	r, err := probe.Probe(t.Context(), p.Addr(), cfg)
 	require.NoError(t, err)
 	return r

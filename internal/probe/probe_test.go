@@ -120,7 +120,7 @@ func TestIneffectiveWatch(t *testing.T) {
 			_, _ = server.Write(bytes.ReplaceAll(buf[:n], []byte("$5\r\nWATCH\r\n"), []byte("$5\r\nTOUCH\r\n")))
 		}
 	})
-	r, err := probe.Probe(t.Context(), addr, probe.Config{Timeout: patient})
+	r, err := probe.Probe(t.Context(), addr, probe.Config{Timeout: patient, Budget: budget})
 	require.NoError(t, err)
 	assert.Equal(t, probe.Transactions{Multi: probe.Works, Watch: probe.Ignored}, r.Transactions)
 	assert.Contains(t, strings.Join(strings.Fields(r.Text()), " "), "WATCH is answered OK and does nothing: updates get lost.")

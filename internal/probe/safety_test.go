@@ -126,7 +126,7 @@ func TestClosesAfterErrors(t *testing.T) {
 			}
 		}
 	})
-	r, err := probe.Probe(t.Context(), addr, probe.Config{Timeout: patient})
+	r, err := probe.Probe(t.Context(), addr, probe.Config{Timeout: patient, Budget: budget})
 	require.NoError(t, err)
 	assert.True(t, r.ClosesAfterErrors)
 	assert.Equal(t, "codis", r.MostLike())
