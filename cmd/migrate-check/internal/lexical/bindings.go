@@ -93,8 +93,10 @@ func (s *scanner) declaredIn(all []*binding, b *binding) int {
 // assignment binds the name before a sign that assigns.
 func (s *scanner) assignment(i int) {
 	j, b := i-1, binding{at: i, region: s.in[i], values: []int{i + 1}}
-	if tok := s.at(j); tok.kind == clos && (tok.text == "}" || tok.text == "]") && tok.match >= 0 && s.lang.id == JS {
-		s.destructure(tok.match, j, i)
+	if tok := s.at(j); tok.kind == clos && s.lang.id == JS { // { a } = …, a[b] = …
+		if tok.text == "}" && tok.match >= 0 {
+			s.destructure(tok.match, j, i)
+		}
 		return
 	}
 	if s.is(j, "]") && s.at(j).match > 0 { // clients[key] = …, [channel] = …
@@ -116,9 +118,6 @@ func (s *scanner) assignment(i int) {
 		b.region = s.classAround(s.in[i])
 	case s.lang.hoists: // an assignment is a declaration for the function around
 		b.region = s.function(i)
-		if c := s.classAround(s.in[i]); c > b.region {
-			b.region = c
-		}
 		if s.globals[name.text] || strings.HasPrefix(name.text, "$") && s.lang.id == Ruby {
 			b.region = 0
 		}
@@ -126,10 +125,8 @@ func (s *scanner) assignment(i int) {
 	default:
 		b.loose = true
 	}
-	if n := s.elements(j); n > 0 && s.lang.hoists { // a, b = x, y
-		if next := s.element(i+1, n); next > 0 {
-			b.values = []int{next}
-		}
+	if s.is(j-1, ",") && s.lang.hoists { // a, b = x, y
+		b.values = nil
 	}
 	if from := s.typeBefore(j); from > 0 {
 		b.typed = [2]int{from, j}
@@ -138,32 +135,6 @@ func (s *scanner) assignment(i int) {
 		b.field = true
 	}
 	s.bind(name.text, b)
-}
-
-// elements counts the names before one in a list that is assigned to.
-func (s *scanner) elements(j int) (n int) {
-	for ; n < 6 && s.is(j-1, ",") && s.at(j-2).kind == word; j -= 2 {
-		n++
-	}
-	return n
-}
-
-// element is the n-th of a list of expressions, 0 if there are fewer.
-func (s *scanner) element(i, n int) int {
-	for end := i + maxLook; i < end && i < len(s.all); i++ {
-		tok := s.at(i)
-		switch {
-		case tok.kind == open:
-			i = tok.match
-		case tok.kind == clos, tok.nl:
-			return 0
-		case tok.text == ",":
-			if n--; n == 0 {
-				return i + 1
-			}
-		}
-	}
-	return 0
 }
 
 // callParen reports whether a bracket holds the arguments of a call.
@@ -181,27 +152,18 @@ func (s *scanner) isParam(i int) bool {
 // destructure binds { a, b: c } = x.
 func (s *scanner) destructure(from, to, at int) {
 	b := binding{at: at, region: s.in[max(from-1, 0)], values: []int{at + 1}}
-	if !declares[s.at(from-1).text] {
-		b.loose = true
-	}
-	if s.is(to, "]") {
+	if s.is(at+1, "this") { // its fields go by their names
 		b.values = nil
 	}
 	for i := from + 1; i < to && i < from+maxLook; i++ {
-		if s.at(i).kind == word && (s.is(i+1, ",") || s.is(i+1, "}") || s.is(i+1, "=") || s.is(i+1, "]")) {
-			name, bound := s.at(i).text, b
+		if s.at(i).kind == word && (s.is(i+1, ",") || s.is(i+1, "}") || s.is(i+1, "=")) {
+			name := s.at(i).text
 			source := name
 			if s.is(i-1, ":") {
 				source = s.at(i - 2).text
 			}
-			if s.is(at+1, "this") {
-				bound.values = nil
-				if f := s.names[source]; len(f) > 0 {
-					bound.values = f[0].values
-				}
-			}
 			s.taken[at+1] = append(s.taken[at+1], name)
-			s.bind(name, bound)
+			s.bind(name, b)
 			s.sources[name] = source
 		}
 	}
@@ -220,9 +182,6 @@ func (s *scanner) bindAs(i int) {
 			s.bind(s.at(i+1).text, b)
 			return
 		case tok.kind == word && (tok.text == "import" || tok.text == "except" || tok.text == "case"), tok.nl:
-			if tok.nl && (tok.text == "with" || tok.text == "async") {
-				break
-			}
 			return
 		}
 		j--
@@ -237,12 +196,9 @@ func (s *scanner) parameters(n int) {
 		if s.lang.id == Ruby && len(b.returns) == 0 {
 			r.values = s.lastLine(b)
 		}
-		if end := b.params[1]; b.params[0] > 0 && s.is(end, ")") { // (…): Type, (…) -> Type, (…) Type {
-			switch {
-			case s.is(end+1, ":") && s.lang.id != Python, s.is(end+1, "->"):
+		if end := b.params[1]; b.params[0] > 0 && s.is(end, ")") { // (…): Type, (…) -> Type
+			if s.is(end+1, ":") && s.lang.id != Python || s.is(end+1, "->") {
 				r.typed = [2]int{end + 2, s.endOfType(end + 2)}
-			case s.lang.id == Go && s.at(end+1).kind == word:
-				r.typed = [2]int{end + 1, end + 4}
 			}
 		}
 		s.bind(b.name, r)
@@ -272,7 +228,7 @@ func (s *scanner) parameters(n int) {
 			if next.text == "=" || next.text == ":" && s.lang.id == Ruby && i+2 < b.params[1] && !s.is(i+2, ",") {
 				p.values = []int{i + 2}
 			}
-			if s.typeBefore(i) <= 0 || s.lang.id == JS {
+			if s.typeBefore(i) <= 0 {
 				s.bind(tok.text, p)
 			}
 			start = s.is(s.up[i], "{")

@@ -65,12 +65,6 @@ func (s *scanner) structure() {
 			b := block{from: i, to: n, fn: true, column: s.lineColumn(i), params: s.pipes(i + 1)}
 			indented = append(indented, len(s.blocks))
 			add(b)
-		case tok.kind == word && tok.text == "lambda" && s.lang.id == Python:
-			colon := i + 1
-			for colon < n && colon < i+maxLook && !s.is(colon, ":") {
-				colon++
-			}
-			add(block{from: i, to: s.endOfLambda(colon + 1), fn: true, params: [2]int{i + 1, colon}, returns: []int{colon + 1}})
 		case tok.kind == open && tok.text == "{" && s.lang.id != Python:
 			add(s.braced(i))
 		case tok.kind == sign && (tok.text == "=>" || tok.text == "->" && s.lang.id == Java) && !s.is(i+1, "{"):
@@ -169,19 +163,8 @@ func (s *scanner) head(i int) block {
 	switch {
 	case s.is(j, "(") && b.fn:
 		b.params = [2]int{j + 1, s.at(j).match}
-		if end := s.at(j).match; s.lang.id == Ruby && s.is(end+1, "=") {
-			b.returns = append(b.returns, end+2)
-		}
 	case s.is(j, "("):
 		b.bases = s.wordsIn(j+1, s.at(j).match)
-	case s.is(j, "<") && b.class:
-		b.bases = s.wordsIn(j+1, min(j+4, len(s.all)))
-	case s.lang.id == Ruby && b.fn && !s.at(j).nl && s.at(j).kind == word:
-		end := j
-		for end < len(s.all) && !s.at(end).nl && end < j+maxLook {
-			end++
-		}
-		b.params = [2]int{j, end}
 	}
 	return b
 }
@@ -232,9 +215,6 @@ func (s *scanner) braced(i int) block {
 				j = name - 1
 				continue
 			}
-			if s.is(p-1, "]") && s.lang.id == CSharp {
-				return b
-			}
 			if s.classHead(name) { // class A(…) : B {
 				b.from, b.class, b.name, b.params = p, true, s.at(name).text, [2]int{p + 1, j}
 				b.bases = s.wordsIn(j+1, i)
@@ -244,15 +224,12 @@ func (s *scanner) braced(i int) block {
 				b.from = p
 				return b
 			}
-			if s.at(name).kind == word || s.is(name, ")") && s.lang.id == Go {
+			if s.at(name).kind == word {
 				b.from, b.fn, b.params = p, true, [2]int{p + 1, j}
-				if s.at(name).kind == word && !s.is(name, "function") && !s.is(name, "func") && !s.is(name, "fn") {
+				if !s.is(name, "function") && !s.is(name, "func") && !s.is(name, "fn") {
 					b.name = s.at(name).text
 				} else {
 					b.name = s.assigned(name)
-				}
-				if s.is(name-1, ")") && s.is(s.at(name-1).match-1, "func") { // func (r T) name(…)
-					b.from = s.at(name - 1).match
 				}
 				if s.is(name-1, "new") { // new A(…) { … }
 					b.from, b.fn, b.params = i, false, [2]int{}
