@@ -68,8 +68,7 @@ var before = words("await yield from return new not typeof async as ref out val 
 func (s *scanner) operand(i int) (value, int) {
 	for range 8 {
 		tok := s.at(i)
-		if tok.kind == word && before[tok.text] && tok.text != "new" && !s.member(i+1) && s.at(i+1).kind != sign ||
-			tok.kind == sign && (tok.text == "&" || tok.text == "*" || tok.text == "!" || tok.text == "...") {
+		if tok.kind == word && before[tok.text] && tok.text != "new" && !s.member(i+1) && s.at(i+1).kind != sign {
 			i++
 			continue
 		}
@@ -125,9 +124,6 @@ func (s *scanner) first(i int) (value, int) {
 			return value{self: true, name: tok.text}, i + 1
 		}
 	case "super":
-		if s.is(i+1, "(") {
-			return value{self: true}, s.at(i+1).match + 1
-		}
 		return value{self: true}, i + 1
 	case "require", "import":
 		if s.lang.id == JS && s.is(i+1, "(") && s.at(i+2).kind == text {
@@ -147,9 +143,6 @@ func (s *scanner) first(i int) (value, int) {
 	v := s.lookup(tok.text, i)
 	v.name = tok.text
 	next := i + 1
-	if s.lang.id == Ruby && strings.HasPrefix(tok.text, "@") && v.role == unknown && saysRedis(tok.text) {
-		v = s.named(tok.text)
-	}
 	if v.class && (s.is(next, "(") || s.is(next, "{") && s.lang.id == Go) && s.lang.id != Ruby {
 		s.made(v, i)
 		return s.instance(v), s.called(next)
@@ -220,9 +213,6 @@ func (s *scanner) construct(i int) (value, int) {
 		return s.base(&block{from: i, bases: s.wordsIn(i+1, j)}), min(s.at(j).match, len(s.all)) + 1
 	}
 	v := s.typeValue(i, j+1)
-	if _, known := s.names[name]; !known && v.role == other && !v.konst {
-		v.name = name
-	}
 	next := j + 1
 	if s.is(next, "<") {
 		next = s.generic(next)
@@ -233,9 +223,6 @@ func (s *scanner) construct(i int) (value, int) {
 	}
 	if s.is(next, "(") {
 		next = s.called(next)
-	}
-	if s.is(next, "{") && s.at(next).match < len(s.all) && (s.lang.id == Java || s.lang.id == PHP) { // an anonymous class
-		next = s.at(next).match + 1
 	}
 	return s.instance(v), next
 }
@@ -296,8 +283,10 @@ func (s *scanner) rest(v value, i int) (value, int) {
 // step evaluates a member, which is called or not.
 func (s *scanner) step(v value, at int) (value, int) {
 	name, next := s.at(at).text, at+1
+	given := [2]int{next, next} // its type arguments
 	if s.is(next, "<") && s.lang.id != Ruby && s.lang.id != Python && s.lang.id != PHP {
 		if end := s.generic(next); s.is(end, "(") {
+			given = [2]int{next + 1, end - 1}
 			next = end
 		}
 	}
@@ -319,6 +308,9 @@ func (s *scanner) step(v value, at int) (value, int) {
 	if isCall {
 		c.arguments()
 		v = c.judge()
+		if w := s.typeValue(given[0], given[1]); !v.redis() && w.redis() { // provider.get<Redis>()
+			v = s.instance(w)
+		}
 		v.called = c.open >= 0
 		if c.block > 0 && s.at(c.block).kind == open && s.at(c.block).match < len(s.all) {
 			next = s.at(c.block).match + 1

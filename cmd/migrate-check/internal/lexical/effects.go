@@ -66,7 +66,7 @@ var effects = map[role]map[string]effect{
 		"OPSFORVALUE":                                 {to: values},
 		"OPSFORSTREAM":                                {to: streams},
 		"RENAMEIFABSENT":                              {sends: "RENAMENX"},
-		"KEYRENAME KEYRENAMEASYNC":                    {do: rename},
+		"KEYRENAME KEYRENAMEASYNC":                    {sends: "RENAME"},
 		"LOCKRELEASE LOCKRELEASEASYNC LOCKEXTEND LOCKEXTENDASYNC":                            {sends: "MULTI EXEC"},
 		"GETTOPIC GETPATTERNTOPIC GETSHARDEDTOPIC GETRELIABLETOPIC":                          {to: topic},
 		"GETBLOCKINGQUEUE GETBLOCKINGDEQUE GETBOUNDEDBLOCKINGQUEUE GETPRIORITYBLOCKINGQUEUE": {to: blocking},
@@ -172,9 +172,6 @@ func clientCommand(c *call) value {
 }
 
 func keys(c *call) value {
-	if c.open < 0 && c.lang.id == Kotlin {
-		return c.of(keyspace)
-	}
 	if c.plausible(c.name) {
 		c.sent(false, c.name)
 	}
@@ -204,15 +201,6 @@ func wait(c *call) value {
 	return value{role: other}
 }
 
-func rename(c *call) value {
-	if c.mentions("NotExists") {
-		c.sent(false, "RENAMENX")
-	} else {
-		c.sent(false, "RENAME")
-	}
-	return value{role: other}
-}
-
 // atLeast is a command that is sent if there are more arguments than this.
 func atLeast(n int, command string) func(*call) value {
 	return func(c *call) value {
@@ -227,7 +215,7 @@ func atLeast(n int, command string) func(*call) value {
 // unless it is told not to.
 func stream(c *call) value {
 	name := "XREAD"
-	if strings.HasPrefix(c.name, "XREADGROUP") || c.mentions("Consumer") {
+	if strings.HasPrefix(c.name, "XREADGROUP") {
 		name = "XREADGROUP"
 	}
 	c.streams(name, false)

@@ -82,13 +82,6 @@ func (s *scanner) imports(i int) {
 // importDotted binds an import of Java, Kotlin, C# or PHP.
 func (s *scanner) importDotted(i int) {
 	as := -1
-	if s.is(i, "static") || s.is(i, "function") {
-		i++
-	}
-	if s.is(i+1, "=") { // using A = B.C;
-		as = i
-		i += 2
-	}
 	from, next := s.dotted(i)
 	if from == "" {
 		return
@@ -212,9 +205,6 @@ func (s *scanner) classNamed(lib *library, name string) value {
 	}
 	if lib.title == "the queue" && v.role == client {
 		v.role = queue
-	}
-	if s.lang.id != JS && lib.title != "the queue" && v.role == queue {
-		v.role = client
 	}
 	return v
 }

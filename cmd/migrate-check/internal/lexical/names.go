@@ -170,8 +170,6 @@ func (s *scanner) binds(b *binding, name string) value {
 			source := s.sources[name]
 			if w.class {
 				w = s.property(w, source, at)
-			} else if e, ok := s.effectOf(w.role, fold(source)); ok {
-				w = value{role: e.to, lib: w.lib, sure: w.sure}
 			}
 		}
 		if w.redis() || w.konst && w.text != "" && w.role != unknown {
