@@ -75,7 +75,8 @@ func (m *merger) scanOthers(ctx context.Context) error {
 		errs = errors.Join(errs, err)
 		m.files += found.Files
 		for _, f := range found.Findings {
-			m.keepLexical(moved(f, prefix))
+			f.Path = path.Join(prefix, f.Path)
+			m.keepLexical(f)
 		}
 		for _, d := range found.Directives {
 			d.Place.Path = path.Join(prefix, d.Place.Path)
@@ -87,16 +88,6 @@ func (m *merger) scanOthers(ctx context.Context) error {
 		}
 	}
 	return errs
-}
-
-// moved prefixes the paths of a finding with a folder.
-func moved(f finding.Finding, prefix string) finding.Finding {
-	f.Path = path.Join(prefix, f.Path)
-	f.Related = slices.Clone(f.Related)
-	for i := range f.Related {
-		f.Related[i].Path = path.Join(prefix, f.Related[i].Path)
-	}
-	return f
 }
 
 func (m *merger) keepLexical(f finding.Finding) {

@@ -109,12 +109,9 @@ func (c *call) judge() value {
 	switch {
 	case known && e.do != nil:
 		w := e.do(c)
-		if w.origin > 0 {
-			y := c.yields[c.open]
-			if y.role == tx || y.role == pipe {
-				y.origin = w.origin
-				c.yield(y)
-			}
+		if y := c.yields[c.open]; w.begun && (y.role == tx || y.role == pipe) {
+			y.begun = true
+			c.yield(y)
 		}
 		return w
 	case known:
@@ -127,7 +124,7 @@ func (c *call) judge() value {
 		if e.to == client && v.role == plain {
 			e.to = plain
 		}
-		return value{role: e.to, lib: v.lib, sure: v.sure, origin: v.origin}
+		return value{role: e.to, lib: v.lib, sure: v.sure, begun: v.begun}
 	case v.role != client && v.role != plain && v.role != pipe && v.role != tx && v.role != pubsub:
 		return value{role: other}
 	}
@@ -339,7 +336,7 @@ func (c *call) number(n int) string {
 }
 
 // sent reports commands that the call sends.
-func (c *call) sent(named bool, commands ...string) int {
+func (c *call) sent(named bool, commands ...string) bool {
 	c.keep(c.pos)
 	return c.scanner.sent(c.pos, named, commands, c.through())
 }

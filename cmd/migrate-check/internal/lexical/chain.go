@@ -341,7 +341,7 @@ func (s *scanner) property(v value, name string, at int) value {
 			e, ok = s.effectOf(v.role, "GET"+fold(name))
 		}
 		if ok && e.to != unknown && e.do == nil && e.sends == "" {
-			return value{role: e.to, lib: v.lib, sure: v.sure, origin: v.origin}
+			return value{role: e.to, lib: v.lib, sure: v.sure, begun: v.begun}
 		}
 		if s.promisified(at) {
 			if command, ok := commandOf(name, v.sure); ok {

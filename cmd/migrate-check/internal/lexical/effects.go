@@ -79,14 +79,14 @@ var effects = map[role]map[string]effect{
 	}),
 	plain: keyed(map[string]effect{"PIPELINE": {to: pipe, yields: pipe}}),
 	tx: keyed(map[string]effect{
-		"EXEC EXECUTE EXECBUFFER EXECASYNC EXECUTEASYNC EXECTYPED EXECGETRESPONSE COMMIT COMMITASYNC DISCARD ROLLBACK ROLLBACKASYNC": {do: finishTx},
-		"MULTI":        {do: beginAgain, yields: tx},
+		"EXEC EXECUTE EXECBUFFER EXECASYNC EXECUTEASYNC EXECTYPED EXECGETRESPONSE COMMIT COMMITASYNC DISCARD ROLLBACK ROLLBACKASYNC": {to: other},
+		"MULTI":        {do: begin, yields: tx},
 		"ADDCONDITION": {sends: "WATCH"},
 		"EXECUTECOMMAND SENDCOMMAND CALL ADDCOMMAND RAWCOMMAND EXECUTERAW": {do: byName},
 		"EVAL MOVE EXECASPIPELINE RESET PIPELINED CLOSE CLEAR":             {to: tx, yields: tx},
 	}),
 	pipe: keyed(map[string]effect{
-		"EXEC EXECUTE DISCARD EXECBUFFER EXECUTEASYNC": {do: finishTx},
+		"EXEC EXECUTE DISCARD EXECBUFFER EXECUTEASYNC": {to: other},
 		"MULTI": {do: begin, yields: tx},
 		"WATCH": {sends: "WATCH", to: pipe},
 		"EXECUTECOMMAND SENDCOMMAND CALL RAWCOMMAND EXECUTERAW DO": {do: byName},
@@ -265,7 +265,7 @@ func eval(c *call) value {
 func (c *call) scriptKeys(n string) {
 	verdict := c.profile.Rule("EVAL").Verdict
 	switch {
-	case c.sent(false, "EVAL") > 0, verdict != proxycompat.OneKey && verdict != proxycompat.SameSlot:
+	case c.sent(false, "EVAL"), verdict != proxycompat.OneKey && verdict != proxycompat.SameSlot:
 	case n == "0" && verdict == proxycompat.OneKey:
 		c.tells("MC502", "a script without keys")
 	case n != "0" && n != "1" && n[0] >= '1' && n[0] <= '9':

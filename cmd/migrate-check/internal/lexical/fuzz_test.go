@@ -34,9 +34,6 @@ func FuzzScan(f *testing.F) {
 		lines := strings.Split(src, "\n")
 		for _, found := range lexical.Scan(proxycompat.Codis32(), "x."+ending, []byte(src)) {
 			inside(t, lines, found.Line, found.Column)
-			for _, place := range found.Related {
-				inside(t, lines, place.Line, place.Column)
-			}
 		}
 	})
 }

@@ -15,9 +15,8 @@ type report struct {
 	message string
 }
 
-// sent reports that a call sends commands. The result is the token of the finding plus one, or
-// zero if there is none.
-func (s *scanner) sent(at int, named bool, commands []string, through string) int {
+// sent reports that a call sends commands, if the proxy refuses one of them.
+func (s *scanner) sent(at int, named bool, commands []string, through string) bool {
 	for _, command := range commands {
 		rule, what := s.ruleFor(command, named)
 		if rule == "" {
@@ -26,9 +25,10 @@ func (s *scanner) sent(at int, named bool, commands []string, through string) in
 		if len(commands) > 1 {
 			what = strings.Replace(what, "refuses it", "refuses them", 1)
 		}
-		return s.tell(at, rule, strings.Join(commands, " and ")+" through "+through+"; "+what)
+		s.tell(at, rule, strings.Join(commands, " and ")+" through "+through+"; "+what)
+		return true
 	}
-	return 0
+	return false
 }
 
 // ruleFor returns the rule for a command, and the effect of the proxy; "" if the proxy serves it.
@@ -60,46 +60,22 @@ func (s *scanner) report(at int, rule, what string) {
 }
 
 // tell reports something, in words of its own.
-func (s *scanner) tell(at int, rule, message string) int {
+func (s *scanner) tell(at int, rule, message string) {
 	for _, r := range s.reports[at] {
 		if r.rule == rule {
-			return at + 1
+			return
 		}
 	}
 	s.reports[at] = append(s.reports[at], &report{rule: rule, message: message + " (" + rule + ")"})
-	return at + 1
-}
-
-// relation says that a place belongs to a finding.
-type relation struct {
-	origin int
-	place  finding.Place
-}
-
-// relate adds a place to a finding, if that is one.
-func (s *scanner) relate(origin, at int, message string) bool {
-	if len(s.reports[origin-1]) == 0 {
-		return false
-	}
-	line, column := s.place(s.at(at).pos)
-	p := finding.Place{Path: s.path, Line: line, Column: column, Message: message}
-	if r := (relation{origin, p}); !slices.Contains(s.joined[max(0, len(s.joined)-20):], r) {
-		s.joined = append(s.joined, r)
-	}
-	return true
 }
 
 // findings are the reports as they go out.
 func (s *scanner) findings() []finding.Finding {
-	related := map[int][]finding.Place{}
-	for _, r := range s.joined {
-		related[r.origin-1] = append(related[r.origin-1], r.place)
-	}
 	var all []finding.Finding
 	for at, reports := range s.reports {
 		tok := s.at(at)
 		line, column := s.place(tok.pos)
-		for i, r := range reports {
+		for _, r := range reports {
 			endLine, endColumn := line, column+len(tok.text)
 			if tok.kind != word {
 				endLine, endColumn = 0, 0
@@ -110,9 +86,6 @@ func (s *scanner) findings() []finding.Finding {
 				EndLine: endLine, EndColumn: endColumn, Func: s.funcs[at],
 				Advice: advices[r.rule],
 			})
-			if i == 0 {
-				all[len(all)-1].Related = related[at]
-			}
 		}
 	}
 	finding.Sort(all)

@@ -27,9 +27,8 @@ type scanner struct {
 	yields  map[int]value     // by the bracket of arguments, or of a block: the value that a callback receives
 	reports map[int][]*report
 	funcs   map[int]string
-	joined  []relation
-	begun   []begun         // the transactions, in the order that they were looked at
-	ends    []end           // EXEC and DISCARD on a client
+	begun   bool            // a transaction was reported
+	ends    []*call         // EXEC and DISCARD on a client
 	multi   bool            // the file has a transaction
 	helpers map[string]bool // functions that are handed to one
 	depth   int
@@ -52,7 +51,7 @@ type value struct {
 	called bool   // the result of a call
 	self   bool   // this, self
 	name   string // the last word of the expression
-	origin int    // the token of the transaction that it came from, plus one
+	begun  bool   // a pipeline or transaction that was reported
 	konst  bool   // a constant
 	text   string // its text
 }

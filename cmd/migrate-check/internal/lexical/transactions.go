@@ -1,87 +1,35 @@
 package lexical
 
-import (
-	"slices"
-	"strings"
-)
-
-// begun is a transaction: the token of its finding, and the name of its receiver.
-type begun struct {
-	at       int
-	receiver string
-}
-
-// end is EXEC or DISCARD on a client.
-type end struct {
-	c    *call
-	name string
-}
-
 // begin reports the beginning of a transaction. In PHP it may be a plain pipeline.
 func begin(c *call) value {
 	if c.lang.id == PHP && len(c.args) > 0 && (c.mentions("PIPELINE", "Redis::PIPELINE") || c.number(0) == "2") {
 		return c.of(pipe)
 	}
-	if c.recv.origin > 0 && c.relate(c.recv.origin, c.pos, "MULTI") {
+	if c.recv.begun {
 		return c.recv
 	}
 	v := c.of(tx)
-	v.origin = c.sent(false, "MULTI", "EXEC")
-	c.begun = append(c.begun, begun{c.pos, c.recv.name})
+	v.begun = c.sent(false, "MULTI", "EXEC")
+	c.begun = true
 	if c.lang.id == Go {
 		v.role = pipe
 	}
 	return v
 }
 
-func beginAgain(c *call) value {
-	if c.recv.origin > 0 {
-		c.relate(c.recv.origin, c.pos, "MULTI")
-		return c.recv
-	}
-	return begin(c)
-}
-
-// finish is EXEC or DISCARD on a client: which transaction it ends is looked for at the end.
+// finish is EXEC or DISCARD on a client. Whether they belong to a transaction of the file is known at the end.
 func finish(c *call) value {
-	c.ends = append(c.ends, end{c, c.name})
-	return value{role: other}
-}
-
-// finishTx is the end of a transaction, or of a plain pipeline.
-func finishTx(c *call) value {
-	name := "EXEC"
-	if c.name == "DISCARD" || strings.HasPrefix(c.name, "ROLLBACK") {
-		name = "DISCARD"
-	}
-	switch {
-	case c.recv.origin > 0:
-		c.relate(c.recv.origin, c.pos, name)
-	case c.recv.role == tx:
-		c.ends = append(c.ends, end{c, name})
+	if c.recv.sure {
+		c.ends = append(c.ends, c)
 	}
 	return value{role: other}
 }
 
-// finish relates each EXEC to the transaction before it, or reports it.
+// finish reports EXEC and DISCARD in a file that begins no transaction.
 func (s *scanner) finish() {
-	slices.SortFunc(s.begun, func(a, b begun) int { return a.at - b.at })
-	slices.SortFunc(s.ends, func(a, b end) int { return a.c.pos - b.c.pos })
-	last, byName, n := 0, map[string]int{}, 0
-	for _, e := range s.ends {
-		for ; n < len(s.begun) && s.begun[n].at < e.c.pos; n++ {
-			last = s.begun[n].at + 1
-			byName[s.begun[n].receiver] = last
-		}
-		origin := byName[e.c.recv.name]
-		if origin == 0 {
-			origin = last
-		}
-		switch {
-		case origin > 0 && s.relate(origin, e.c.pos, e.name):
-		case e.c.recv.role == tx: // it came from elsewhere, where it was begun
-		case e.c.recv.sure || len(s.begun) > 0:
-			e.c.sent(false, e.name)
+	for _, c := range s.ends {
+		if !s.begun {
+			c.sent(false, c.name)
 		}
 	}
 }
@@ -111,7 +59,7 @@ func pipeline(c *call) value {
 	if c.lang.id == Python {
 		v.role = pipe
 	}
-	v.origin = c.sent(false, "MULTI", "EXEC")
+	v.begun = c.sent(false, "MULTI", "EXEC")
 	return v
 }
 
