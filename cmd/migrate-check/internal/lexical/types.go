@@ -64,21 +64,11 @@ func (s *scanner) typed(i int) {
 		case next.text == "=" && next.kind == sign:
 			return // an assignment
 		case next.kind == open && next.text == "(" || next.text == "<" && s.lang.id == CSharp:
-			if !s.blocks[s.in[i]].class && s.in[i] != 0 && s.is(from-1, "new") {
-				return
-			}
 			b.fn = true
-		case next.kind == open && next.text == "{" && s.lang.id == CSharp:
-			b.field = true
 		case next.kind == sign && (next.text == ";" || next.text == "," || next.text == ":" || next.text == "=>"), next.kind == clos,
-			next.kind == word && next.text == "in":
+			next.kind == open && next.text == "{" && s.lang.id == CSharp, next.kind == word && next.text == "in":
 		default:
 			return
-		}
-		if next.text == ":" || next.text == "in" && next.kind == word { // for (Type x : all)
-			if up := s.up[i]; up < 0 || !s.is(up, "(") {
-				return
-			}
 		}
 		if s.promoted(i) {
 			b.field, b.region = true, s.classAround(s.in[i])
@@ -110,14 +100,8 @@ func (s *scanner) typed(i int) {
 	if s.is(end, "=") {
 		b.values = []int{end + 1}
 	}
-	if s.is(end, "by") && s.is(end+1, "lazy") {
-		b.values = []int{end + 3}
-	}
 	if s.promoted(i) {
 		b.field, b.region = true, s.classAround(s.in[i])
-	}
-	if s.lang.id == Python && !s.isParam(i) {
-		b.region = max(s.function(i), s.classAround(s.in[i]))
 	}
 	s.bind(tok.text, b)
 }
