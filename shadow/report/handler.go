@@ -15,12 +15,6 @@ import (
 	"github.com/unwatch/unwatch/internal/htmlpage"
 )
 
-// HandlerOption is an option of [Handler].
-type HandlerOption func(*handler)
-
-// LogErrors sets the logger for the errors of the source. Default [slog.Default].
-func LogErrors(l *slog.Logger) HandlerOption { return func(h *handler) { h.log = l } }
-
 // Handler serves the Report of source, judged by p: as the page of [Report.WriteHTML], as JSON, as
 // text, and as metrics. The page links only to itself, so any prefix will do:
 //
@@ -38,19 +32,14 @@ func LogErrors(l *slog.Logger) HandlerOption { return func(h *handler) { h.log =
 // The format of a path that ends in /metrics, such as /debug/shadow/metrics, is metrics by default.
 //
 // The page has no script, and its Content-Security-Policy permits none. An error of source is
-// logged. Its text is not served.
-func Handler(source func(context.Context) (*Report, error), p Policy, opts ...HandlerOption) http.Handler {
-	h := &handler{source: source, policy: p}
-	for _, opt := range opts {
-		opt(h)
-	}
-	return h
+// logged to [slog.Default]. Its text is not served.
+func Handler(source func(context.Context) (*Report, error), p Policy) http.Handler {
+	return &handler{source: source, policy: p}
 }
 
 type handler struct {
 	source func(context.Context) (*Report, error)
 	policy Policy
-	log    *slog.Logger
 }
 
 const liveLeast, liveMost = 2, 3600 // seconds
@@ -159,11 +148,7 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, message string,
 	case errors.Is(err, context.Canceled):
 		message += ": it was cancelled"
 	}
-	log := h.log
-	if log == nil {
-		log = slog.Default()
-	}
-	log.ErrorContext(r.Context(), "shadow report: "+message, "err", err)
+	slog.ErrorContext(r.Context(), "shadow report: "+message, "err", err)
 	refuse(w, http.StatusInternalServerError, message+". The log of this process has the reason.")
 }
 

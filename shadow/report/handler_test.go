@@ -102,9 +102,6 @@ func TestHandlerMetrics(t *testing.T) {
 		assert.Equal(t, "text/plain; version=0.0.4; charset=utf-8", response.header.Get("Content-Type"), target)
 		assert.Equal(t, want.String(), response.body, target)
 	}
-	broken := report.Handler(func(context.Context) (*report.Report, error) { return nil, assert.AnError }, report.Policy{},
-		report.LogErrors(slog.New(slog.DiscardHandler)))
-	assert.Equal(t, 500, serve(broken, "GET", "/metrics").status, "a scrape without a report is a failed one")
 }
 
 // The Content-Security-Policy permits the page's own style. The page links to the other formats.
@@ -163,14 +160,16 @@ func TestHandlerDownload(t *testing.T) {
 
 // The response says that the source failed. Only the log has the error.
 func TestHandlerHidesErrorsOfTheSource(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
 	for text, fail := range map[string]error{
 		"The report could not be collected. The log":         errors.New("dial tcp 10.1.2.3:6379: refused"),
 		"The report could not be collected in time. The log": context.DeadlineExceeded,
 		"The report could not be collected: it was":          context.Canceled,
 	} {
 		var log bytes.Buffer
-		h := report.Handler(func(context.Context) (*report.Report, error) { return nil, fail }, report.Policy{},
-			report.LogErrors(slog.New(slog.NewTextHandler(&log, nil))))
+		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		h := report.Handler(func(context.Context) (*report.Report, error) { return nil, fail }, report.Policy{})
 		response := serve(h, "GET", "/")
 		assert.Equal(t, 500, response.status)
 		body := response.body
@@ -179,8 +178,7 @@ func TestHandlerHidesErrorsOfTheSource(t *testing.T) {
 		assert.Contains(t, log.String(), fail.Error())
 		assert.Equal(t, "no-store", response.header.Get("Cache-Control"))
 	}
-	quiet := report.LogErrors(slog.New(slog.DiscardHandler))
-	none := report.Handler(func(context.Context) (*report.Report, error) { return nil, nil }, report.Policy{}, quiet)
+	none := report.Handler(func(context.Context) (*report.Report, error) { return nil, nil }, report.Policy{})
 	assert.Equal(t, 500, serve(none, "GET", "/").status)
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"time"
@@ -204,17 +203,4 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 	read.Lag, read.Silence = time.Duration(t.Lag), time.Duration(t.Silence)
 	*p = read
 	return nil
-}
-
-// ReadPolicy reads and validates a Policy in JSON.
-func ReadPolicy(r io.Reader) (Policy, error) {
-	var p Policy
-	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
-	if err != nil {
-		return Policy{}, fmt.Errorf("report: reading the policy: %w", err)
-	}
-	if err := json.Unmarshal(text, &p); err != nil {
-		return Policy{}, fmt.Errorf("report: parsing the policy: %w", err)
-	}
-	return p, p.Validate()
 }
