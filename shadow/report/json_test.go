@@ -37,17 +37,20 @@ func golden(t *testing.T, name, got string) {
 
 func TestWriteJSON(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, reporttest.NotReady().WriteJSON(&out, report.Policy{}))
+	small := reporttest.NotReady()
+	small.Operations, small.Timeline = []report.Operation{*closing(small)}, small.Timeline[:1]
+	small.Keys, small.Samples = small.Keys[1:2], small.Samples[1:2]
+	require.NoError(t, small.WriteJSON(&out, report.Policy{}))
 	// The compression of histograms depends on the release of Go.
 	golden(t, "not-ready.json", regexp.MustCompile(`"[A-Za-z0-9+/=]{100,}"`).ReplaceAllString(out.String(), `"(base64)"`))
 
+	out.Reset()
+	require.NoError(t, reporttest.NotReady().WriteJSON(&out, report.Policy{}))
 	again, err := report.Read(bytes.NewReader(out.Bytes()))
 	require.NoError(t, err)
 	require.NoError(t, again.Check())
 	assert.Equal(t, asJSON(t, reporttest.NotReady()), asJSON(t, again))
 	assert.Equal(t, reporttest.NotReady().Judge(report.Policy{}), again.Judge(report.Policy{}))
-
-	require.ErrorIs(t, reporttest.Empty().WriteJSON(brokenWriter{}, report.Policy{}), assert.AnError)
 }
 
 func TestReadReturnsTheWrittenReport(t *testing.T) {
@@ -64,6 +67,13 @@ func TestReadReturnsTheWrittenReport(t *testing.T) {
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, assert.AnError }
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	r := reporttest.Empty()
+	for _, write := range []func(io.Writer, report.Policy) error{r.WriteJSON, r.WriteText, r.WriteHTML, r.WriteMetrics} {
+		assert.ErrorIs(t, write(brokenWriter{}, report.Policy{}), assert.AnError)
+	}
+}
 
 func TestReadRefusesOtherFiles(t *testing.T) {
 	var out bytes.Buffer

@@ -20,18 +20,10 @@ type operation struct {
 
 func operations() []operation {
 	return []operation{
-		{"chat", "join", 61_204, 8_420, map[string]int64{"no-op": 1_120, "room_full": 388, "room_closed": 41}, 1_902, 0},
-		{"chat", "leave", 58_090, 8_211, map[string]int64{"not_member": 207}, 1_507, 0},
-		{"chat", "markRead", 402_118, 9_914, map[string]int64{"no-op": 30_411, "unread": 12}, 21_877, 0},
-		{"chat", "post", 288_730, 9_877, map[string]int64{"may_not_post": 611, "room_closed": 94}, 17_090, 0},
-		{"mcc", "confirm", 48_812, 3_290, map[string]int64{"slot_moved_on": 57}, 2_411, 0},
-		{"mcc", "release", 48_377, 3_288, map[string]int64{"no-op": 1_833}, 2_204, 0},
-		{"mcc", "reserve", 50_166, 3_304, map[string]int64{"agent_full": 1_290, "not_accepting": 166}, 2_960, 0},
-		{"session", "assign", 47_905, 18_090, map[string]int64{"moved_on": 93, "session_closed": 22}, 688, 0},
+		{"chat", "join", 61_204, 8_420, map[string]int64{"no-op": 1_120, "room_full": 388, "room_closed": 41}, 1_507, 0},
+		{"chat", "leave", 58_090, 8_211, map[string]int64{"not_member": 207}, 1_902, 0},
 		{"session", "close", 46_113, 17_802, map[string]int64{"session_closed": 340}, 402, 0},
 		{"session", "open", 49_020, 18_112, map[string]int64{"session_exists": 71}, 0, 0},
-		{"session", "rate", 31_877, 15_440, map[string]int64{"rated": 101, "rate_late": 37, "score": 18}, 96, 0},
-		{"session", "reply", 177_422, 17_930, map[string]int64{"not_holder": 48, "session_closed": 19}, 882, 0},
 		{"session", "transfer", 31_009, 9_702, map[string]int64{"moved_on": 77, "same_agent": 29}, 211, 0},
 	}
 }

@@ -14,7 +14,7 @@ func Start() time.Time { return time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC) }
 
 const lasted = 6*time.Hour + 12*time.Minute
 
-// Ready returns a report that is ready: one process and thirteen operations, with enough calls
+// Ready returns a report that is ready: one process and five operations, with enough calls
 // and without differences.
 func Ready() *report.Report {
 	return with(nil, func(*operation) {})
