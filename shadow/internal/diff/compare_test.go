@@ -51,33 +51,23 @@ func hash(pairs ...string) rmw.Value {
 	return rmw.Hash(fields)
 }
 
+// Values that are equal in ways which the random documents do not draw.
 func TestSame(t *testing.T) {
 	rules := diff.Rules{
 		Ignore: []string{"updatedAt", "members[].seen", "meta.*", "noise[]", `"odd.name"`},
-		Sets:   []string{"tags", "people", "people[].roles"},
+		Sets:   []string{"tags"},
 	}
 	s := rmw.String
 	for name, pair := range map[string][2]rmw.Value{
-		"order":               {s(`{"a":1,"b":2}`), s(`{"b":2,"a":1}`)},
 		"half a pair":         {s(`["\ud83d\ud83D\uDE00\ude00x"]`), s(`["\uD83d😀\uDE00x"]`)},
-		"white space":         {s(`{"a":[1]}`), s(" {\t\"a\" : [ 1\r\n] } ")},
 		"numbers":             {s(`[1,1.0,-0,0.5e1,1e400]`), s(`[1.000,10e-1,0,5,10E+399]`)},
 		"escapes":             {s(`["é😀/\n"]`), s(`["\u00e9\ud83d\ude00\/\u000a"]`)},
-		"escaped name":        {s(`{"a":1}`), s(`{"\u0061":1}`)},
-		"ignored field":       {s(`{"updatedAt":1}`), s(`{"updatedAt":[2]}`)},
-		"ignored, absent":     {s(`{"updatedAt":1}`), s(`{}`)},
 		"ignored in elements": {s(`{"members":[{"seen":1},{}]}`), s(`{"members":[{},{"seen":2}]}`)},
 		"ignored by wildcard": {s(`{"meta":{"x":1}}`), s(`{"meta":{"y":[1]}}`)},
 		"ignored elements":    {s(`{"noise":[1,2]}`), s(`{"noise":[]}`)},
 		"ignored, quoted":     {s(`{"odd.name":1}`), s(`{}`)},
-		"set":                 {s(`{"tags":[1,2,2]}`), s(`{"tags":[2,1,2.0]}`)},
-		"set in set": {
-			s(`{"people":[{"n":1,"roles":["a","b"]},{"n":2,"roles":[]}]}`),
-			s(`{"people":[{"n":2,"roles":[]},{"n":1,"roles":["b","a"]}]}`),
-		},
-		"hash":            {hash("f", `{"a":1}`, "g", "x"), hash("f", `{ "a":1.0}`, "g", "x")},
-		"ignored in hash": {hash("f", "1", "updatedAt", "2"), hash("f", "1")},
-		"set in hash":     {hash("tags", `["a","b"]`), hash("tags", `["b","a"]`)},
+		"ignored in hash":     {hash("f", "1", "updatedAt", "2"), hash("f", "1")},
+		"set in hash":         {hash("tags", `["a","b"]`), hash("tags", `["b","a"]`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := agree(t, compile(t, rules), pair[0], pair[1])
