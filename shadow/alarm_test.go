@@ -66,24 +66,6 @@ func TestKeyChangesItsKind(t *testing.T) {
 	})
 }
 
-// An update without a TTL keeps the expiry.
-func TestExpiryIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
-		s := open(t, legacy, candidate, shadow.Config{Sole: true})
-		set(t, s, rmw.Key{Name: "k", TTL: time.Hour}, rmw.String("a"))
-		time.Sleep(30 * time.Minute)
-		set(t, s, rmw.Key{Name: "k"}, rmw.String("b"))
-		require.NoError(t, s.Drain(t.Context()))
-		_, left, err := candidate.Peek(t.Context(), rmw.Key{Name: "k"})
-		require.NoError(t, err)
-		_, want, err := legacy.Peek(t.Context(), rmw.Key{Name: "k"})
-		require.NoError(t, err)
-		assert.Equal(t, want, left)
-		quiet(t, s)
-	})
-}
-
 // delayed is a path that answers an update late.
 func delayed(by time.Duration) *mutant {
 	return after(func(*mutant, rmw.Key, rmw.Result) { time.Sleep(by) })
@@ -146,21 +128,6 @@ func TestGapOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// A call that was not sampled may restore a value.
-func TestGapOfTheSameProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
-		key := rmw.Key{Name: "seat"}
-		set(t, s, key, rmw.String("free"))
-		set(t, s, key, rmw.String("held"))
-		require.NoError(t, s.Drain(t.Context()))
-		require.NoError(t, s.SetPercent(0, "too much load"))
-		set(t, s, key, rmw.String("free"))
-		assert.EqualValues(t, 1, verified(t, s, 3).Equal)
-		quiet(t, s)
-	})
-}
-
 // Calls outside the shadow may extend an expiry again and again. The hidden path's expiry
 // stays behind, which is no fault.
 func TestExpiryIsExtendedUnseen(t *testing.T) {
@@ -186,21 +153,4 @@ func TestExpiryIsExtendedUnseen(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A round does not wait for a key with a call in flight.
-func TestVerifyWaitsForNoKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hidden := newDistant(1, 0, 0)
-		hidden.become(hanging)
-		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Timeout: time.Hour})
-		set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
-		synctest.Wait()
-		began := time.Now()
-		v, err := s.Verify(t.Context())
-		require.NoError(t, err)
-		assert.EqualValues(t, 1, v.Unknown)
-		assert.Zero(t, time.Since(began))
-		s.Kill("the test is over")
-	})
 }

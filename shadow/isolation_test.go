@@ -68,6 +68,7 @@ func TestCloseIsBounded(t *testing.T) {
 		assert.Zero(t, r.Health.Queue)
 		assert.Zero(t, r.Health.QueueBytes)
 		assert.Equal(t, "off", r.Mode)
+		require.ErrorIs(t, s.SetPercent(100, "go on"), rmw.ErrClosed, "its calls would count as dropped")
 		_, err := s.Update(t.Context(), counter(1), add)
 		require.NoError(t, err, "it goes on serving")
 		require.NoError(t, s.Close(), "twice does no harm")

@@ -67,20 +67,6 @@ func TestPercentIsChecked(t *testing.T) {
 	assert.Equal(t, "shadow", s.Report().Mode, "the least there is, and not none")
 }
 
-// A closed Store refuses a new share: it would count the calls as dropped.
-func TestNoPercentAfterClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
-		increment(t, s, 1)
-		require.NoError(t, s.Close())
-		require.ErrorIs(t, s.SetPercent(100, "go on"), rmw.ErrClosed)
-		increment(t, s, 1)
-		r := s.Report()
-		assert.Equal(t, "off", r.Mode)
-		assert.Empty(t, passed(r, report.Seeded))
-	})
-}
-
 // In reverse the candidate answers, and the legacy store stays up to date.
 func TestReverse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
