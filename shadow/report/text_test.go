@@ -14,11 +14,10 @@ import (
 )
 
 func TestWriteText(t *testing.T) {
-	fleet := reporttest.Fleet()
-	fleet.Operations = fleet.Operations[:2]
-	for name, r := range map[string]*report.Report{
-		"not-ready.txt": reporttest.NotReady(), "empty.txt": reporttest.Empty(), "fleet.txt": fleet,
-	} {
+	r, fleet := reporttest.NotReady(), reporttest.Fleet()
+	r.Mode, r.Build, r.Percent, r.Processes = fleet.Mode, fleet.Build, fleet.Percent, fleet.Processes
+	r.Health.Breaker, r.Health.BreakerTrips = fleet.Health.Breaker, fleet.Health.BreakerTrips
+	for name, r := range map[string]*report.Report{"not-ready.txt": r, "empty.txt": reporttest.Empty()} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			require.NoError(t, r.WriteText(&out, report.Policy{}))
