@@ -1,14 +1,10 @@
 package rewrite_test
 
 import (
-	"cmp"
 	"fmt"
-	"go/format"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,42 +46,8 @@ func TestStoreChoice(t *testing.T) {
 }
 
 // The results for code as in real projects, with version 8, and for comments.
-// UNWATCH_UPDATE_GOLDEN=1 writes them.
 func TestRewriteGolden(t *testing.T) {
-	names := []string{"fixed8", "comments"}
-	for _, name := range names {
-		if os.Getenv("UNWATCH_UPDATE_GOLDEN") != "" {
-			writeGolden(t, analysistest.Run(t, testdata(), probe(""), name))
-		}
-	}
-	analysistest.RunWithSuggestedFixes(t, testdata(), probe(""), names...)
-}
-
-func writeGolden(t *testing.T, results []*analysistest.Result) {
-	pass := results[0].Pass
-	file := pass.Fset.File(pass.Files[0].Pos())
-	var edits []analysis.TextEdit
-	for _, d := range results[0].Diagnostics {
-		for _, e := range d.SuggestedFixes[0].TextEdits {
-			if e.Pos != e.End || !slices.ContainsFunc(edits, func(o analysis.TextEdit) bool {
-				return o.Pos == e.Pos && string(o.NewText) == string(e.NewText)
-			}) {
-				edits = append(edits, e)
-			}
-		}
-	}
-	slices.SortStableFunc(edits, func(a, b analysis.TextEdit) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End)) })
-	old, err := os.ReadFile(file.Name())
-	require.NoError(t, err)
-	var text []byte
-	at := 0
-	for _, e := range edits {
-		text = slices.Concat(text, old[at:file.Offset(e.Pos)], e.NewText)
-		at = file.Offset(e.End)
-	}
-	text, err = format.Source(append(text, old[at:]...))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file.Name()+".golden", text, 0o600))
+	analysistest.RunWithSuggestedFixes(t, testdata(), probe(""), "fixed8", "comments")
 }
 
 func TestScaffoldContent(t *testing.T) {

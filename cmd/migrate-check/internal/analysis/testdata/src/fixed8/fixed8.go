@@ -45,39 +45,6 @@ func (q *quotas) spend(ctx context.Context, project string, size int64) error {
 	return nil
 }
 
-// counter is as in the client's own example: a loop, a function, and an error in the end.
-func (q *quotas) counter(ctx context.Context, key string) error {
-	const maxRetries = 1000
-	txf := func(tx *redis.Tx) error {
-		n, err := tx.Get(ctx, key).Int()
-		if err != nil && err != redis.Nil {
-			return err
-		}
-		// Actual operation (local in optimistic lock).
-		n++
-		// Operation is committed only if the watched keys remain unchanged.
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.Set(ctx, key, n, 0)
-			return nil
-		})
-		return err
-	}
-	for i := 0; i < maxRetries; i++ {
-		err := q.client.Watch(ctx, txf, key) // want `^fixed$`
-		if err == nil {
-			// Success.
-			return nil
-		}
-		if err == redis.TxFailedErr {
-			// Optimistic lock lost. Retry.
-			continue
-		}
-		// Return any other error.
-		return err
-	}
-	return errors.New("increment reached maximum number of retries")
-}
-
 // locked looks who has a lock, which is all that it does under the watch.
 func (q *quotas) locked(ctx context.Context, name string) (owner string, err error) {
 	err = q.client.Watch(ctx, func(tx *redis.Tx) error { // want `^fixed$`
@@ -111,27 +78,4 @@ func (q *quotas) touch(ctx context.Context, key string) error {
 		return nil
 	})
 	return err
-}
-
-func (q *quotas) notSingle(ctx context.Context, key string) ([]redis.Cmder, error) {
-	cmds, err := q.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.Incr(ctx, key)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	_, err = q.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.BLPop(ctx, time.Second, key)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	_, err = q.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.Incr(ctx, key)
-		pipe.Expire(ctx, key, q.ttl)
-		return nil
-	})
-	return cmds, err
 }

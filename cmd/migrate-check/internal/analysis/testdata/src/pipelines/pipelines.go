@@ -27,28 +27,9 @@ func (s *service) one(ctx context.Context, key string) error {
 	return err
 }
 
-func (s *service) oneChecked(ctx context.Context, key string) error {
-	p := s.rdb.TxPipeline() // want `^fixed$`
-	// It ends in an hour.
-	p.Expire(ctx, key, time.Hour)
-	if _, err := p.Exec(ctx); err != nil {
-		return err
-	}
-	return nil
-}
-
 func (s *service) handedOn(ctx context.Context) error {
 	p := s.rdb.TxPipeline() // want `^not fixed: the pipeline is handed on, so its commands are not all seen`
 	fill(p)
-	_, err := p.Exec(ctx)
-	return err
-}
-
-func (s *service) inALoop(ctx context.Context, keys []string) error {
-	p := s.rdb.TxPipeline() // want `^not fixed: a TxPipeline is not followed by one command and Exec`
-	for _, key := range keys {
-		p.Set(ctx, key, "", 0)
-	}
 	_, err := p.Exec(ctx)
 	return err
 }

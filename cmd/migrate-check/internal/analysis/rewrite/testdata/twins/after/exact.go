@@ -13,31 +13,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// again uses the error of the read twice.
-func (s *Service) again(ctx context.Context, key string, in Input) error {
-	tried := false
-	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
-		if tried {
-			return cur, redis.TxFailedErr
-		}
-		tried = true
-		var missing error
-		if !cur.Exists() {
-			missing = redis.Nil
-		}
-		n, err := redis.NewStringResult(cur.Text(), missing).Int()
-		if err != nil && err != redis.Nil {
-			return cur, err
-		}
-		if err == redis.Nil {
-			n = 7
-		}
-		return rmw.String(strconv.Itoa(n+in.N) + fmt.Sprint(err)).WithTTL(rmw.NoTTL), nil
-	})
-	return err
-}
-
 func (s *Service) scanned(ctx context.Context, key string, _ Input) error {
 	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -77,38 +52,6 @@ func (s *Service) dated(ctx context.Context, key string, in Input) error {
 			return cur, err
 		}
 		return cur.With(in.Field, at.Add(time.Hour).Format(time.RFC3339)), nil
-	})
-	return err
-}
-
-// bytesNil tells nil from no bytes.
-func (s *Service) bytesNil(ctx context.Context, key string, in Input) error {
-	tried := false
-	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
-		if tried {
-			return cur, redis.TxFailedErr
-		}
-		tried = true
-		var missing error
-		if !cur.Exists() {
-			missing = redis.Nil
-		}
-		raw, err := redis.NewStringResult(cur.Text(), missing).Bytes()
-		if raw == nil && missing == nil {
-			raw = []byte{}
-		}
-		if err != nil && err != redis.Nil {
-			return cur, err
-		}
-		if len(raw) == 0 && raw != nil {
-			return cur, ErrRefused
-		}
-		text, err := json.Marshal(raw)
-		if err != nil {
-			return cur, err
-		}
-		return rmw.String(string(text) + in.Text).WithTTL(rmw.NoTTL), nil
 	})
 	return err
 }
@@ -160,3 +103,33 @@ func (s *Service) counts(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) remember(text string) { s.last = append(s.last, text) }
+
+// outside hands the value out.
+func (s *Service) outside(ctx context.Context, key string, in Input) error {
+	var old string
+	tried := false
+	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
+		if tried {
+			return cur, redis.TxFailedErr
+		}
+		tried = true
+		var err error
+		var missing error
+		if !cur.Exists() {
+			missing = redis.Nil
+		}
+		old, err = redis.NewStringResult(cur.Text(), missing).Result()
+		if err != nil && err != redis.Nil {
+			return cur, err
+		}
+		if err = ctx.Err(); err != nil {
+			return cur, err
+		}
+		return rmw.String(in.Text).WithTTL(rmw.NoTTL), nil
+	})
+	if err == nil && old == "refuse" {
+		return ErrRefused
+	}
+	return err
+}

@@ -2,7 +2,6 @@ package after
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -29,31 +28,6 @@ func (s *Service) field(ctx context.Context, key string, in Input) error {
 			return cur, err
 		}
 		return cur.With(in.Field, strconv.Itoa(n+in.N)).With("by", in.Text), nil
-	})
-	return err
-}
-
-func (s *Service) fieldText(ctx context.Context, key string, in Input) error {
-	tried := false
-	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
-		if tried {
-			return cur, redis.TxFailedErr
-		}
-		tried = true
-		content, ok := cur.Field(in.Field)
-		var missing error
-		if !ok {
-			missing = redis.Nil
-		}
-		text, err := redis.NewStringResult(content, missing).Result()
-		if err == redis.Nil {
-			return cur, ErrRefused
-		}
-		if err != nil {
-			return cur, err
-		}
-		return cur.With(in.Field, text+in.Text), nil
 	})
 	return err
 }
@@ -104,39 +78,6 @@ func (s *Service) dropField(ctx context.Context, key string, in Input) error {
 	return err
 }
 
-func (s *Service) dropHash(ctx context.Context, key string, _ Input) error {
-	tried := false
-	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
-		if tried {
-			return cur, redis.TxFailedErr
-		}
-		tried = true
-		all, err := redis.NewMapStringStringResult(maps.Collect(cur.All()), nil).Result()
-		if err != nil {
-			return cur, err
-		}
-		if len(all) > 2 {
-			return cur, nil
-		}
-		return rmw.Value{}, nil
-	})
-	return err
-}
-
-func (s *Service) look(ctx context.Context, key string, _ Input) error {
-	return func() error {
-		text, err := s.rdb.Get(ctx, key).Result()
-		if err != nil {
-			return err
-		}
-		if text == "refuse" {
-			return ErrRefused
-		}
-		return nil
-	}()
-}
-
 func (s *Service) lookAll(ctx context.Context, key string, _ Input) error {
 	n := 0
 	read := func() error {
@@ -149,13 +90,6 @@ func (s *Service) lookAll(ctx context.Context, key string, _ Input) error {
 	}
 	if n > 2 {
 		return ErrRefused
-	}
-	return nil
-}
-
-func (s *Service) single(ctx context.Context, key string, in Input) error {
-	if err := s.rdb.HSet(ctx, key, in.Field, in.Text).Err(); err != nil {
-		return fmt.Errorf("set: %w", err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package after
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -172,70 +171,6 @@ type state struct {
 	Seen  []string `json:"seen"`
 }
 
-func (s *state) add(text string) {
-	s.Count++
-	s.Seen = append(s.Seen, text)
-}
-
-func (s *Service) document(ctx context.Context, key string, in Input) error {
-	tried := false
-	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
-		if tried {
-			return cur, redis.TxFailedErr
-		}
-		tried = true
-		var st state
-		var missing error
-		if !cur.Exists() {
-			missing = redis.Nil
-		}
-		raw, err := redis.NewStringResult(cur.Text(), missing).Bytes()
-		if raw == nil && missing == nil {
-			raw = []byte{}
-		}
-		if err != nil && err != redis.Nil {
-			return cur, err
-		}
-		if len(raw) > 0 {
-			if err = json.Unmarshal(raw, &st); err != nil {
-				return cur, ErrRefused
-			}
-		}
-		st.add(in.Text)
-		next, err := json.Marshal(st)
-		if err != nil {
-			return cur, err
-		}
-		return rmw.String(string(next)).WithTTL(time.Hour), nil
-	})
-	return err
-}
-
-func (s *Service) strict(ctx context.Context, key string, _ Input) error {
-	tried := false
-	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
-		if tried {
-			return cur, redis.TxFailedErr
-		}
-		tried = true
-		var missing error
-		if !cur.Exists() {
-			missing = redis.Nil
-		}
-		n, err := redis.NewStringResult(cur.Text(), missing).Int64()
-		if err != nil {
-			return cur, fmt.Errorf("counter: %w", err)
-		}
-		if n > 100 {
-			return cur, ErrRefused
-		}
-		return rmw.String(strconv.FormatInt(n-1, 10)), nil
-	})
-	return err
-}
-
 // expiring stores the same again, to give it an hour.
 func (s *Service) expiring(ctx context.Context, key string, _ Input) error {
 	tried := false
@@ -285,30 +220,6 @@ func (s *Service) dynamic(ctx context.Context, key string, in Input) error {
 			next = next.WithTTL(rmw.NoTTL)
 		}
 		return next, nil
-	})
-	return err
-}
-
-func (s *Service) wrapped(ctx context.Context, key string, _ Input) error {
-	tried := false
-	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
-		if tried {
-			return cur, redis.TxFailedErr
-		}
-		tried = true
-		var missing error
-		if !cur.Exists() {
-			missing = redis.Nil
-		}
-		n, err := redis.NewStringResult(cur.Text(), missing).Int()
-		if errors.Is(err, redis.Nil) {
-			return cur, fmt.Errorf("%w: there is none: %w", ErrRefused, err)
-		}
-		if err != nil {
-			return cur, err
-		}
-		return rmw.String(strconv.Itoa(n * 2)).WithTTL(rmw.NoTTL), nil
 	})
 	return err
 }
@@ -366,61 +277,4 @@ func (s *Service) retried(ctx context.Context, key string, _ Input) error {
 		return err
 	}
 	return ErrRefused
-}
-
-func (s *Service) forever(ctx context.Context, key string, in Input) error {
-	for {
-		tried := false
-		_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-			// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
-			if tried {
-				return cur, redis.TxFailedErr
-			}
-			tried = true
-			var missing error
-			if !cur.Exists() {
-				missing = redis.Nil
-			}
-			text, err := redis.NewStringResult(cur.Text(), missing).Result()
-			if err != nil && err != redis.Nil {
-				return cur, err
-			}
-			text = strings.ToUpper(text) + in.Text
-			if text == "" {
-				return cur, ErrRefused
-			}
-			return rmw.String(text), nil
-		})
-		if errors.Is(err, redis.TxFailedErr) {
-			continue
-		}
-		return err
-	}
-}
-
-func (s *Service) piped(ctx context.Context, key string, in Input) error {
-	tried := false
-	_, err := s.store.Update(ctx, rmw.Key{Name: key}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
-		if tried {
-			return cur, redis.TxFailedErr
-		}
-		tried = true
-		var st state
-		var missing error
-		if !cur.Exists() {
-			missing = redis.Nil
-		}
-		text, err := redis.NewStringResult(cur.Text(), missing).Result()
-		if err == redis.Nil {
-			text = "{}"
-		} else if err != nil {
-			return cur, err
-		}
-		if err = json.Unmarshal([]byte(text), &st); err != nil {
-			return cur, ErrRefused
-		}
-		return rmw.String(strconv.Itoa(st.Count + in.N)).WithTTL(rmw.NoTTL), nil
-	})
-	return err
 }

@@ -5,30 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
-
-// again uses the error of the read twice.
-func (s *Service) again(ctx context.Context, key string, in Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		n, err := tx.Get(ctx, key).Int()
-		if err != nil && err != redis.Nil {
-			return err
-		}
-		if err == redis.Nil {
-			n = 7
-		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.Set(ctx, key, strconv.Itoa(n+in.N)+fmt.Sprint(err), 0)
-			return nil
-		})
-		return err
-	}, key)
-}
 
 func (s *Service) scanned(ctx context.Context, key string, _ Input) error {
 	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
@@ -52,28 +33,6 @@ func (s *Service) dated(ctx context.Context, key string, in Input) error {
 		}
 		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 			pipe.HSet(ctx, key, in.Field, at.Add(time.Hour).Format(time.RFC3339))
-			return nil
-		})
-		return err
-	}, key)
-}
-
-// bytesNil tells nil from no bytes.
-func (s *Service) bytesNil(ctx context.Context, key string, in Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		raw, err := tx.Get(ctx, key).Bytes()
-		if err != nil && err != redis.Nil {
-			return err
-		}
-		if len(raw) == 0 && raw != nil {
-			return ErrRefused
-		}
-		text, err := json.Marshal(raw)
-		if err != nil {
-			return err
-		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.Set(ctx, key, string(text)+in.Text, 0)
 			return nil
 		})
 		return err
@@ -121,3 +80,27 @@ func (s *Service) counts(ctx context.Context, key string, in Input) error {
 }
 
 func (s *Service) remember(text string) { s.last = append(s.last, text) }
+
+// outside hands the value out.
+func (s *Service) outside(ctx context.Context, key string, in Input) error {
+	var old string
+	err := s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		var err error
+		old, err = tx.Get(ctx, key).Result()
+		if err != nil && err != redis.Nil {
+			return err
+		}
+		if err = ctx.Err(); err != nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			pipe.Set(ctx, key, in.Text, 0)
+			return nil
+		})
+		return err
+	}, key)
+	if err == nil && old == "refuse" {
+		return ErrRefused
+	}
+	return err
+}

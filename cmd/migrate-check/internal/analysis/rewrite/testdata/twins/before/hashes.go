@@ -2,7 +2,6 @@ package before
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,23 +15,6 @@ func (s *Service) field(ctx context.Context, key string, in Input) error {
 		}
 		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 			pipe.HSet(ctx, key, in.Field, n+in.N, "by", in.Text)
-			return nil
-		})
-		return err
-	}, key)
-}
-
-func (s *Service) fieldText(ctx context.Context, key string, in Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		text, err := tx.HGet(ctx, key, in.Field).Result()
-		if err == redis.Nil {
-			return ErrRefused
-		}
-		if err != nil {
-			return err
-		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.HSet(ctx, key, in.Field, text+in.Text)
 			return nil
 		})
 		return err
@@ -71,36 +53,6 @@ func (s *Service) dropField(ctx context.Context, key string, in Input) error {
 	}, key)
 }
 
-func (s *Service) dropHash(ctx context.Context, key string, _ Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		all, err := tx.HGetAll(ctx, key).Result()
-		if err != nil {
-			return err
-		}
-		if len(all) > 2 {
-			return nil
-		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.Del(ctx, key)
-			return nil
-		})
-		return err
-	}, key)
-}
-
-func (s *Service) look(ctx context.Context, key string, _ Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		text, err := tx.Get(ctx, key).Result()
-		if err != nil {
-			return err
-		}
-		if text == "refuse" {
-			return ErrRefused
-		}
-		return nil
-	}, key)
-}
-
 func (s *Service) lookAll(ctx context.Context, key string, _ Input) error {
 	n := 0
 	read := func(tx *redis.Tx) error {
@@ -113,16 +65,6 @@ func (s *Service) lookAll(ctx context.Context, key string, _ Input) error {
 	}
 	if n > 2 {
 		return ErrRefused
-	}
-	return nil
-}
-
-func (s *Service) single(ctx context.Context, key string, in Input) error {
-	if _, err := s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.HSet(ctx, key, in.Field, in.Text)
-		return nil
-	}); err != nil {
-		return fmt.Errorf("set: %w", err)
 	}
 	return nil
 }

@@ -2,10 +2,8 @@ package before
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -129,53 +127,6 @@ type state struct {
 	Seen  []string `json:"seen"`
 }
 
-func (s *state) add(text string) {
-	s.Count++
-	s.Seen = append(s.Seen, text)
-}
-
-func (s *Service) document(ctx context.Context, key string, in Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		var st state
-		raw, err := tx.Get(ctx, key).Bytes()
-		if err != nil && err != redis.Nil {
-			return err
-		}
-		if len(raw) > 0 {
-			if err = json.Unmarshal(raw, &st); err != nil {
-				return ErrRefused
-			}
-		}
-		st.add(in.Text)
-		next, err := json.Marshal(st)
-		if err != nil {
-			return err
-		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.Set(ctx, key, next, time.Hour)
-			return nil
-		})
-		return err
-	}, key)
-}
-
-func (s *Service) strict(ctx context.Context, key string, _ Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		n, err := tx.Get(ctx, key).Int64()
-		if err != nil {
-			return fmt.Errorf("counter: %w", err)
-		}
-		if n > 100 {
-			return ErrRefused
-		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.Set(ctx, key, n-1, redis.KeepTTL)
-			return nil
-		})
-		return err
-	}, key)
-}
-
 // expiring stores the same again, to give it an hour.
 func (s *Service) expiring(ctx context.Context, key string, _ Input) error {
 	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
@@ -205,26 +156,6 @@ func (s *Service) dynamic(ctx context.Context, key string, in Input) error {
 			return nil
 		})
 		return err
-	}, key)
-}
-
-func (s *Service) wrapped(ctx context.Context, key string, _ Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		n, err := tx.Get(ctx, key).Int()
-		if errors.Is(err, redis.Nil) {
-			return fmt.Errorf("%w: there is none: %w", ErrRefused, err)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.Set(ctx, key, n*2, 0)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return nil
 	}, key)
 }
 
@@ -267,47 +198,4 @@ func (s *Service) retried(ctx context.Context, key string, _ Input) error {
 		return err
 	}
 	return ErrRefused
-}
-
-func (s *Service) forever(ctx context.Context, key string, in Input) error {
-	for {
-		err := s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-			text, err := tx.Get(ctx, key).Result()
-			if err != nil && err != redis.Nil {
-				return err
-			}
-			text = strings.ToUpper(text) + in.Text
-			if text == "" {
-				return ErrRefused
-			}
-			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-				pipe.Set(ctx, key, text, redis.KeepTTL)
-				return nil
-			})
-			return err
-		}, key)
-		if errors.Is(err, redis.TxFailedErr) {
-			continue
-		}
-		return err
-	}
-}
-
-func (s *Service) piped(ctx context.Context, key string, in Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		var st state
-		text, err := tx.Get(ctx, key).Result()
-		if err == redis.Nil {
-			text = "{}"
-		} else if err != nil {
-			return err
-		}
-		if err = json.Unmarshal([]byte(text), &st); err != nil {
-			return ErrRefused
-		}
-		pipe := tx.TxPipeline()
-		pipe.Set(ctx, key, strconv.Itoa(st.Count+in.N), 0)
-		_, err = pipe.Exec(ctx)
-		return err
-	}, key)
 }

@@ -38,7 +38,7 @@ type Func func(ctx context.Context, key string, in Input) error
 func (s *Service) Funcs() map[string]Func {
 	return map[string]Func{
 		"count": s.count, "countDown": s.countDown, "countBy": s.countBy, "countField": s.countField,
-		"setField": s.setField, "setKnownField": s.setKnownField, "dropField": s.dropField, "put": s.put,
+		"setKnownField": s.setKnownField,
 	}
 }
 
@@ -144,25 +144,6 @@ func (s *Service) countField(ctx context.Context, key string, in Input) error {
 	return err
 }
 
-func (s *Service) setField(ctx context.Context, key string, in Input) error {
-	store := s.store
-	// Not rewritten: the key is not read before it is written: a Set overwrites a key of any type, an Update does not.
-	_, err := store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		// TODO: move the checks of the function here. It may only compute, and may be called several times.
-		return cur.With(in.Field, in.Text).With("n", strconv.Itoa(in.N)), nil
-	})
-	// It was:
-	//
-	//	{
-	//			_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-	//				pipe.HSet(ctx, key, in.Field, in.Text, "n", in.N)
-	//				return nil
-	//			})
-	//			return err
-	//		}
-	return err
-}
-
 // setKnownField sets a field only where there is one.
 func (s *Service) setKnownField(ctx context.Context, key string, in Input) error {
 	store := s.store
@@ -183,56 +164,6 @@ func (s *Service) setKnownField(ctx context.Context, key string, in Input) error
 	//			}
 	//			cmds, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 	//				pipe.HSet(ctx, key, in.Field, in.Text)
-	//				return nil
-	//			})
-	//			_ = cmds
-	//			return err
-	//		}
-	return err
-}
-
-func (s *Service) dropField(ctx context.Context, key string, in Input) error {
-	store := s.store
-	// Not rewritten: the key is not read before it is written: a Set overwrites a key of any type, an Update does not.
-	_, err := store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		// TODO: move the checks of the function here. It may only compute, and may be called several times.
-		return cur.Without(in.Field), nil
-	})
-	// It was:
-	//
-	//	{
-	//			_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-	//				pipe.HDel(ctx, key, in.Field)
-	//				return nil
-	//			})
-	//			return err
-	//		}
-	return err
-}
-
-func (s *Service) put(ctx context.Context, key string, in Input) error {
-	store := s.store
-	// Not rewritten: the answers of the pipeline are kept.
-	_, err := store.Update(ctx, rmw.Key{Name: key}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		// TODO: move the checks of the function here. It may only compute, and may be called several times.
-		next := rmw.String(in.Text)
-		switch expiry := in.TTL; {
-		case expiry > 0:
-			next = next.WithTTL(max(expiry, time.Millisecond))
-		case expiry != redis.KeepTTL:
-			next = next.WithTTL(rmw.NoTTL)
-		}
-		return next, nil
-	})
-	// It was:
-	//
-	//	{
-	//			_, err := tx.Get(ctx, key).Result()
-	//			if err != nil && err != redis.Nil {
-	//				return err
-	//			}
-	//			cmds, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-	//				pipe.Set(ctx, key, in.Text, in.TTL)
 	//				return nil
 	//			})
 	//			_ = cmds

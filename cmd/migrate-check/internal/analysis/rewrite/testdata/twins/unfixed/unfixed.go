@@ -39,7 +39,7 @@ type Func func(ctx context.Context, key string, in Input) error
 func (s *Service) Funcs() map[string]Func {
 	return map[string]Func{
 		"count": s.count, "countDown": s.countDown, "countBy": s.countBy, "countField": s.countField,
-		"setField": s.setField, "setKnownField": s.setKnownField, "dropField": s.dropField, "put": s.put,
+		"setKnownField": s.setKnownField,
 	}
 }
 
@@ -89,16 +89,6 @@ func (s *Service) countField(ctx context.Context, key string, in Input) error {
 	}, key)
 }
 
-func (s *Service) setField(ctx context.Context, key string, in Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.HSet(ctx, key, in.Field, in.Text, "n", in.N)
-			return nil
-		})
-		return err
-	}, key)
-}
-
 // setKnownField sets a field only where there is one.
 func (s *Service) setKnownField(ctx context.Context, key string, in Input) error {
 	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
@@ -108,31 +98,6 @@ func (s *Service) setKnownField(ctx context.Context, key string, in Input) error
 		}
 		cmds, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 			pipe.HSet(ctx, key, in.Field, in.Text)
-			return nil
-		})
-		_ = cmds
-		return err
-	}, key)
-}
-
-func (s *Service) dropField(ctx context.Context, key string, in Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.HDel(ctx, key, in.Field)
-			return nil
-		})
-		return err
-	}, key)
-}
-
-func (s *Service) put(ctx context.Context, key string, in Input) error {
-	return s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		_, err := tx.Get(ctx, key).Result()
-		if err != nil && err != redis.Nil {
-			return err
-		}
-		cmds, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.Set(ctx, key, in.Text, in.TTL)
 			return nil
 		})
 		_ = cmds
