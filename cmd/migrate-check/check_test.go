@@ -49,19 +49,8 @@ func TestCheck(t *testing.T) {
 			stdout: "2 findings (1 MC101, 1 MC202)",
 		},
 		"two builds": {
-			args: []string{"./testdata/tagged", "-tags", "legacy", "-tags", ""}, code: codeFindings,
+			args: []string{"-tags", "legacy", "./testdata/tagged", "-tags", ""}, code: codeFindings,
 			stdout: "1 finding (1 MC101)",
-		},
-		"two systems": {
-			args: []string{"./testdata/systems", "-os", "linux", "-os", "windows"}, code: codeFindings,
-			stdout: "2 findings (2 MC101)",
-		},
-		"one system": {
-			args: []string{"./testdata/systems", "-os", "linux"}, code: codeIncomplete,
-			stdout: "systems/on_windows.go: imports a Redis client",
-		},
-		"with its tags": {
-			args: []string{"-tags", "legacy", "./testdata/tagged", "-tests=off"}, code: codeFindings, stdout: "legacy.go:8:9: WATCH",
 		},
 		"does not compile": {
 			args: []string{"./testdata/broken", "./testdata/tagged"}, code: codeIncomplete,

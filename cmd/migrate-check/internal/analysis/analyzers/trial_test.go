@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/analysistest"
 
@@ -70,14 +69,4 @@ func wrong(d analysis.Diagnostic) string {
 		return "the message has several lines"
 	}
 	return ""
-}
-
-func TestWrong(t *testing.T) {
-	assert.Empty(t, wrong(analysis.Diagnostic{Category: "MC402", Message: "x (MC402)"}))
-	assert.Empty(t, wrong(analysis.Diagnostic{Category: "MC402/error", Message: "x (MC402)"}))
-	for category, message := range map[string]string{
-		"MC400": "x (MC400)", "MC402/bad": "x (MC402)", "MC402/warning": "x (MC402)", "MC401": "x", "MC404": "x\ny (MC404)",
-	} {
-		assert.NotEmpty(t, wrong(analysis.Diagnostic{Category: category, Message: message}), category)
-	}
 }
