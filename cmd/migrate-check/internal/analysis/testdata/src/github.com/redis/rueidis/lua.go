@@ -8,9 +8,7 @@ type LuaOption func(*Lua)
 
 type LuaExec struct{ Keys, Args []string }
 
-func NewLuaScript(script string, opts ...LuaOption) *Lua         { return nil }
-func NewLuaScriptReadOnly(script string, opts ...LuaOption) *Lua { return nil }
-func NewLuaScriptNoSha(script string) *Lua                       { return nil }
+func NewLuaScript(script string, opts ...LuaOption) *Lua { return nil }
 
 func (*Lua) ExecMulti(ctx context.Context, c Client, multi ...LuaExec) (resp []RedisResult) {
 	return nil

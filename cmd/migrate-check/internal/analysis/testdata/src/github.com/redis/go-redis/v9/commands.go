@@ -10,10 +10,8 @@ type (
 	BoolSliceCmd    struct{ baseCmd }
 	KeyValuesCmd    struct{ baseCmd }
 	ScanCmd         struct{ baseCmd }
-	ZWithKeyCmd     struct{ baseCmd }
 	XStreamSliceCmd struct{ baseCmd }
 	TimeCmd         struct{ baseCmd }
-	SlowLogCmd      struct{ baseCmd }
 	DurationCmd     struct{ baseCmd }
 	LCSCmd          struct{ baseCmd }
 )
@@ -65,12 +63,6 @@ func (cmdable) BRPopLPush(ctx context.Context, source, destination string, timeo
 func (cmdable) BLMove(ctx context.Context, source, destination, srcpos, destpos string, timeout time.Duration) *StringCmd {
 	return nil
 }
-func (cmdable) BLMPop(ctx context.Context, timeout time.Duration, direction string, count int64, keys ...string) *KeyValuesCmd {
-	return nil
-}
-func (cmdable) BZPopMin(ctx context.Context, timeout time.Duration, keys ...string) *ZWithKeyCmd {
-	return nil
-}
 func (cmdable) LMPop(ctx context.Context, direction string, count int64, keys ...string) *KeyValuesCmd {
 	return nil
 }
@@ -86,22 +78,9 @@ func (cmdable) Keys(ctx context.Context, pattern string) *StringSliceCmd { retur
 func (cmdable) Scan(ctx context.Context, cursor uint64, match string, count int64) *ScanCmd {
 	return nil
 }
-func (cmdable) SScan(ctx context.Context, key string, cursor uint64, match string, count int64) *ScanCmd {
-	return nil
-}
-func (cmdable) Rename(ctx context.Context, key, newkey string) *StatusCmd            { return nil }
-func (cmdable) Move(ctx context.Context, key string, db int) *BoolCmd                { return nil }
-func (cmdable) ObjectEncoding(ctx context.Context, key string) *StringCmd            { return nil }
-func (cmdable) RandomKey(ctx context.Context) *StringCmd                             { return nil }
-func (cmdable) MSetNX(ctx context.Context, values ...any) *BoolCmd                   { return nil }
-func (cmdable) BitOpAnd(ctx context.Context, destKey string, keys ...string) *IntCmd { return nil }
-func (cmdable) Restore(ctx context.Context, key string, ttl time.Duration, value string) *StatusCmd {
-	return nil
-}
-func (cmdable) Dump(ctx context.Context, key string) *StringCmd { return nil }
-func (cmdable) Migrate(ctx context.Context, host, port, key string, db int, timeout time.Duration) *StatusCmd {
-	return nil
-}
+func (cmdable) Rename(ctx context.Context, key, newkey string) *StatusCmd { return nil }
+func (cmdable) Move(ctx context.Context, key string, db int) *BoolCmd     { return nil }
+func (cmdable) ObjectEncoding(ctx context.Context, key string) *StringCmd { return nil }
 
 func (cmdable) SInter(ctx context.Context, keys ...string) *StringSliceCmd { return nil }
 func (cmdable) SInterStore(ctx context.Context, destination string, keys ...string) *IntCmd {
@@ -130,14 +109,10 @@ func (cmdable) MGet(ctx context.Context, keys ...string) *SliceCmd              
 func (cmdable) MSet(ctx context.Context, values ...any) *StatusCmd                   { return nil }
 func (cmdable) HSet(ctx context.Context, key string, values ...any) *IntCmd          { return nil }
 func (cmdable) TTL(ctx context.Context, key string) *DurationCmd                     { return nil }
-func (cmdable) Ping(ctx context.Context) *StatusCmd                                  { return nil }
 func (cmdable) Info(ctx context.Context, sections ...string) *StringCmd              { return nil }
 func (cmdable) Time(ctx context.Context) *TimeCmd                                    { return nil }
-func (cmdable) DBSize(ctx context.Context) *IntCmd                                   { return nil }
 func (cmdable) FlushAll(ctx context.Context) *StatusCmd                              { return nil }
 func (cmdable) ConfigSet(ctx context.Context, parameter, value string) *StatusCmd    { return nil }
-func (cmdable) ClientList(ctx context.Context) *StringCmd                            { return nil }
-func (cmdable) SlowLogGet(ctx context.Context, num int64) *SlowLogCmd                { return nil }
 func (cmdable) FCall(ctx context.Context, function string, keys []string, args ...any) *Cmd {
 	return nil
 }

@@ -35,13 +35,8 @@ func (cmdable) Eval(ctx context.Context, script string, keys []string, args ...i
 func (cmdable) EvalSha(ctx context.Context, sha1 string, keys []string, args ...interface{}) *Cmd {
 	return nil
 }
-func (cmdable) EvalRO(ctx context.Context, script string, keys []string, args ...interface{}) *Cmd {
-	return nil
-}
 func (cmdable) ScriptLoad(ctx context.Context, script string) *StringCmd         { return nil }
 func (cmdable) ScriptExists(ctx context.Context, hashes ...string) *BoolSliceCmd { return nil }
 func (cmdable) ScriptFlush(ctx context.Context) *StatusCmd                       { return nil }
-
-func HasErrorPrefix(err error, prefix string) bool { return false }
 
 func (c *Cmd) Err() error { return nil }

@@ -9,7 +9,6 @@ type Script struct{}
 
 func NewScript(script string) *Script { return nil }
 
-func (s *Redis) BlpopCtx(ctx context.Context, node any, key string) (string, error)   { return "", nil }
 func (s *Redis) Publish(channel string, message any) (int64, error)                   { return 0, nil }
 func (s *Redis) PublishCtx(ctx context.Context, channel string, m any) (int64, error) { return 0, nil }
 func (s *Redis) Pipelined(fn func(any) error) error                                   { return nil }
