@@ -13,32 +13,7 @@ import (
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 )
 
-// A verify that ends during a sweep stays in the file of -passes.
-func TestCutoverRecordsOfTwoCommands(t *testing.T) {
-	s := newSides(t)
-	s.fill(t, 40)
-	s.copying(t, "100")
-	f := &cutoverFlags{passes: filepath.Join(t.TempDir(), "passes.json")}
-	var sweep ran
-	var sweeping sync.WaitGroup
-	sweeping.Go(func() { sweep = s.try(t, "sweep", "-rate", "40", "-batch", "1", "-passes", f.passes) })
-	for {
-		running, err := cutover.Census(t.Context(), sweepers("desk"), s.stores[0])
-		require.NoError(t, err)
-		if len(running) > 0 {
-			break
-		}
-	}
-	require.Equal(t, codeOK, s.try(t, "verify", "-passes", f.passes).code)
-	sweeping.Wait()
-	require.Equal(t, codeOK, sweep.code, sweep.stderr)
-	records, err := f.records("status")
-	require.NoError(t, err)
-	require.Len(t, records, 2)
-	assert.Equal(t, 40, records[0].Verify.Chosen)
-	assert.Equal(t, 40, records[1].Moved)
-}
-
+// Commands that run at the same time lose no record of each other.
 func TestRecordsAtTheSameTime(t *testing.T) {
 	f := &cutoverFlags{passes: filepath.Join(t.TempDir(), "passes.json")}
 	var all sync.WaitGroup

@@ -80,15 +80,11 @@ func TestWrongUsage(t *testing.T) {
 		"a load of its own":                 {"live", "h:1", "-every", "1ms"},
 		"-monitor-lines and":                {"live", "h:1", "-monitor-lines", "0"},
 		"redis is a server":                 {"live", "h:1", "-profile", "redis"},
-		"codisx":                            {"live", "h:1", "-profile", "codisx"},
-		"open none.yaml":                    {"live", "h:1", "-profile", "none.yaml"},
 		"-o: run_test.go exists; -f":        {"live", "h:1", "-o", "run_test.go"},
 		"-o: open":                          {"live", "h:1", "-o", "testdata/none/x.json"},
 		"-with: open":                       {"live", "h:1", "-with", "testdata/none"},
 		"-with run_test.go: object 1":       {"live", "h:1", "-with", "run_test.go"},
-		"UNWATCH_TEST_UNSET_TOO, or it is":  {"live", "h:1", "-password-env", "UNWATCH_TEST_UNSET_TOO"},
 		"-username needs -password-env or":  {"live", "h:1", "-username", "bob"},
-		"-tls-cert and -tls-key need each":  {"live", "h:1", "-tls-key", "x"},
 		"cannot have braces":                {"probe", "a:1", "-prefix", "{x}"},
 	} {
 		r := try(t.Context(), args...)

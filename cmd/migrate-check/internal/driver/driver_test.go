@@ -1,7 +1,6 @@
 package driver_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -318,13 +317,6 @@ func TestProgressNamesTheStep(t *testing.T) {
 	})
 	require.NotEmpty(t, said)
 	assert.Equal(t, "reading packages: windows; the go command compiles the standard library for that system first, which can take minutes", said[0])
-}
-
-func TestCancelledRun(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := driver.Run(ctx, driver.Config{Dir: t.TempDir(), Patterns: []string{"./..."}})
-	assert.Error(t, err)
 }
 
 const several = `

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // scene is the state before a call of a function.
 type scene struct {
 	name string
-	put  func(m *miniredis.Miniredis, name string)
+	put  func(m *miniredis.Miniredis)
 	ttl  time.Duration
 	in   before.Input
 	done bool // its ctx has ended
@@ -46,20 +46,20 @@ type scene struct {
 
 // scenes combines values, expiries, and inputs.
 func scenes() (all []scene) {
-	puts := map[string]func(m *miniredis.Miniredis, name string){
+	puts := map[string]func(m *miniredis.Miniredis){
 		"absent": nil,
-		"list":   func(m *miniredis.Miniredis, name string) { _, _ = m.Push(name, "x") },
+		"list":   func(m *miniredis.Miniredis) { _, _ = m.Push(key, "x") },
 	}
 	for _, text := range []string{"", "0", "1", "7", "-3", "101", "4294967295", "99999999999999999999", "1.25", "1e400", "true", " 7",
 		"abc", "refuse", "{", `{"count":4,"seen":["a"]}`, "a\x00b\xff", strings.Repeat("long", 20)} {
-		puts[fmt.Sprintf("string %.12q", text)] = func(m *miniredis.Miniredis, name string) { _ = m.Set(name, text) }
+		puts[fmt.Sprintf("string %.12q", text)] = func(m *miniredis.Miniredis) { _ = m.Set(key, text) }
 	}
 	for i, fields := range []map[string]string{
 		{"f": "4"}, {"f": ""}, {"g": "1"}, {"f": "abc", "by": "x"}, {"f": "refuse", "g": "1", "h": "2"}, {"by": "y", "f": "x"},
 	} {
-		puts["hash "+strconv.Itoa(i)] = func(m *miniredis.Miniredis, name string) {
+		puts["hash "+strconv.Itoa(i)] = func(m *miniredis.Miniredis) {
 			for f, v := range fields {
-				m.HSet(name, f, v)
+				m.HSet(key, f, v)
 			}
 		}
 	}
@@ -103,12 +103,10 @@ func (s *server) play(f call, sc scene, store rmw.Store) string {
 	if sc.done {
 		cancel()
 	}
-	for _, name := range []string{key, "k:1"} {
-		if sc.put != nil {
-			sc.put(s.Miniredis, name)
-			if sc.ttl > 0 {
-				s.SetTTL(name, sc.ttl)
-			}
+	if sc.put != nil {
+		sc.put(s.Miniredis)
+		if sc.ttl > 0 {
+			s.SetTTL(key, sc.ttl)
 		}
 	}
 	err := f(ctx, s.rdb, store, key)
@@ -318,13 +316,11 @@ func TestConflictKeepsResult(t *testing.T) {
 
 // another writes a value of the same kind, as another client.
 func (s *server) another() {
-	for _, k := range []string{key, "k:1"} {
-		switch s.Type(k) {
-		case "hash":
-			s.HSet(k, "f", "77")
-		case "string":
-			_ = s.Set(k, "5")
-		}
+	switch s.Type(key) {
+	case "hash":
+		s.HSet(key, "f", "77")
+	case "string":
+		_ = s.Set(key, "5")
 	}
 }
 
