@@ -336,3 +336,24 @@ func (s *server) close() {
 	_ = s.rdb.Close()
 	s.Close()
 }
+
+// Concurrent updates are not lost, as with the retry loop.
+func TestConcurrentUpdatesAreKept(t *testing.T) {
+	for _, store := range []string{"cas", "lockupdate"} {
+		for _, f := range []func(before.Input) call{ofBefore("retried"), ofAfter("retried")} {
+			s := serve(t)
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					for range 10 {
+						if err := f(before.Input{})(t.Context(), s.rdb, s.stores[store], key); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			require.Contains(t, s.dump(), `"80"`, store)
+		}
+	}
+}
