@@ -7,59 +7,37 @@ func TestUndeclaredKey(t *testing.T) {
 	bad := func(command string) []string { return []string{"1 undeclared-key " + command} }
 	run(t, []example{
 		{"literal", c, `return redis.call('GET', 'x')`, bad("GET")},
-		{"number", c, `return redis.call('GET', 7)`, bad("GET")},
 		{"argument", c, `return redis.call('get', ARGV[1])`, bad("GET")},
 		{"pcall", c, `return redis.pcall('GET', ARGV[1])`, bad("GET")},
-		{"concatenated", c, `return redis.call('DEL', KEYS[1]..':x')`, bad("DEL")},
 		{"formatted", c, `return redis.call('DEL', string.format('%s:x', KEYS[1]))`, bad("DEL")},
-		{"method of a string", c, `return redis.call('DEL', KEYS[1]:lower())`, bad("DEL")},
-		{"through a local", c, `local k = 'p:'..ARGV[1]; return redis.call('GET', k)`, bad("GET")},
-		{"read from Redis", c, `return redis.call('GET', redis.call('HGET', KEYS[1], 'next'))`, bad("GET")},
 		{"of a list from Redis", c, `for _, m in ipairs(redis.call('SMEMBERS', KEYS[1])) do redis.call('DEL', m) end`, bad("DEL")},
 		{"decoded", c, `local d = cjson.decode(ARGV[1]); redis.call('DEL', d.key)`, bad("DEL")},
-		{"alias of call", c, `local call = redis.call; return call('GET', 'x')`, bad("GET")},
 		{"alias of redis", c, `local r = redis; return r.call('GET', 'x')`, bad("GET")},
 		{"as Valkey says it", c, `return server.call('GET', 'x')`, bad("GET")},
 		{"pcall of call", c, `return pcall(redis.call, 'GET', 'x')`, bad("GET")},
 		{"pcall of a function", c, `return pcall(function() return redis.call('GET', 'x') end)`, bad("GET")},
-		{"unpacked arguments", c, `return redis.call('DEL', unpack(ARGV))`, bad("DEL")},
-		{"second key of MSET", c, `return redis.call('MSET', KEYS[1], 1, 'x', 2)`, bad("MSET")},
 		{"in an unpacked list", c, `local t = {'SET', 'x', 1}; return redis.call(unpack(t))`, bad("SET")},
 		{"a destination", c, `return redis.call('SORT', KEYS[1], 'STORE', ARGV[1])`, bad("SORT")},
 		{"a pattern of keys", c, `return redis.call('SORT', KEYS[1], 'BY', 'w_*')`, bad("SORT")},
 		{"a counted key", c, `return redis.call('ZUNIONSTORE', KEYS[1], ARGV[1], 'x')`, bad("ZUNIONSTORE")},
 		{"in one branch", c, `local k = KEYS[1]; if ARGV[1] then k = 'x' end; redis.call('GET', k)`, bad("GET")},
-		{"by default", c, `redis.call('GET', KEYS[1] or 'x')`, bad("GET")},
-		{"in the second round", c, `local k = KEYS[1]; while k do redis.call('DEL', k); k = redis.call('GET', k) end`,
-			[]string{"1 undeclared-key DEL", "1 undeclared-key GET"}},
 		{"in repeat", c, `local k = KEYS[1]; repeat k = redis.call('GET', k) until not k`, bad("GET")},
 		{"in a function", c, `local function f(k) return redis.call('GET', k) end; f(KEYS[1]); return f('x')`, bad("GET")},
 		{"made by a function", c, `local function k() return 'x:'..ARGV[1] end; return redis.call('GET', k())`, bad("GET")},
 		{"in recursion", c, `local function f(k) f(redis.call('GET', k)) end; f(KEYS[1])`, bad("GET")},
-		{"in a function nobody calls", c, `local t = {f = function() return redis.call('GET', 'x') end}`, bad("GET")},
-		{"assigned by a function", c, `local k = KEYS[1]; local function f() k = 'x' end; f(); redis.call('GET', k)`, bad("GET")},
 		{"in a field", c, `local o = {key = 'x', other = KEYS[1]}; redis.call('GET', o.key)`, bad("GET")},
-		{"a shadow of KEYS", c, `local KEYS = {'x'}; redis.call('GET', KEYS[1])`, bad("GET")},
 		{"a shadow of a local", c, `local k = KEYS[1]; do local k = 'x'; redis.call('GET', k) end`, bad("GET")},
 		{"either command", c, `local c = ARGV[1] and 'INCR' or 'DECR'; redis.call(c, 'x')`,
 			[]string{"1 undeclared-key INCR", "1 undeclared-key DECR"}},
 		{"a command of the proxy", c, `redis.call('SLOTSHASHKEY', 'x')`, bad("SLOTSHASHKEY")},
-		{"a line further down", "twemproxy", "-- a\n\nlocal x\nredis.call('GET',\n 'x')", []string{"4 undeclared-key GET"}},
 
 		{"plain", c, `return redis.call('GET', KEYS[1])`, nil},
-		{"no key", c, `return redis.call('ECHO', 'x')`, nil},
-		{"arguments that are no keys", c, `redis.call('HSET', KEYS[1], ARGV[1], 'x'); redis.call('HMSET', KEYS[1], unpack(ARGV))`, nil},
-		{"a local", c, `local k = KEYS[1]; local j = k; return redis.call('GET', j)`, nil},
 		{"tostring, assert", c, `return redis.call('GET', tostring(assert(KEYS[1])))`, nil},
 		{"an assignment later", c, `local k; if ARGV[1] then k = KEYS[1] end; redis.call('GET', k); k = 'x'`, nil},
 		{"another branch", c,
 			`local k = KEYS[1]; if ARGV[1] then k = 'x'; return k else redis.call('GET', k) end; return redis.call('GET', k)`, nil},
-		{"a function", c, `local function f(k) return redis.call('GET', k) end; return f(KEYS[1])`, nil},
 		{"a method", c, `local o = {}; function o:get(k) return redis.call('GET', k) end; return o:get(KEYS[1])`, nil},
-		{"by a function", c, `local function first() return KEYS[1] end; return redis.call('GET', first())`, nil},
-		{"a field", c, `local o = {key = KEYS[1], ttl = ARGV[1]}; redis.call('PEXPIRE', o.key, o.ttl)`, nil},
 		{"a list", c, `local a = {'HSET', KEYS[1]}; table.insert(a, ARGV[1]); a[#a+1] = 'v'; redis.call(unpack(a))`, nil},
-		{"varargs", c, `local function f(...) return redis.call(...) end; return f('GET', KEYS[1])`, nil},
 		{"a shadow of redis", c, `local redis = {call = function() end}; redis.call('GET', 'x')`, nil},
 		{"words with a key's place", c, `redis.call('MEMORY', 'USAGE', KEYS[1])`, nil},
 		{"a single server", "redis", `redis.call('SET', 'x', redis.call('GET', ARGV[1]..KEYS[1]))`, nil},
@@ -70,9 +48,6 @@ func TestSeveralKeys(t *testing.T) {
 	const c = "codis"
 	run(t, []example{
 		{"the second", c, `return redis.call('GET', KEYS[2])`, []string{"1 several-keys KEYS[2]"}},
-		{"twice", c, "local a = KEYS[2]\nreturn {KEYS[2], KEYS[3]}",
-			[]string{"1 several-keys KEYS[2]", "2 several-keys KEYS[2]", "2 several-keys KEYS[3]"}},
-		{"alias", c, `local k = KEYS; return redis.call('GET', k[2])`, []string{"1 several-keys KEYS[2]"}},
 		{"ipairs", c, `for i, k in ipairs(KEYS) do redis.call('GET', k) end`, []string{"1 several-keys KEYS"}},
 		{"next", c, `for i, k in next, KEYS do redis.call('GET', k) end`, []string{"1 several-keys KEYS"}},
 		{"numbers", "twemproxy", `for i = 1, #KEYS do redis.call('GET', KEYS[i]) end`, []string{"1 several-keys KEYS"}},
@@ -80,7 +55,6 @@ func TestSeveralKeys(t *testing.T) {
 		{"a list of keys", c, `local t = {}; for i = 1, #KEYS do t[#t+1] = KEYS[i] end; return redis.call('MGET', unpack(t))`,
 			[]string{"1 several-keys KEYS"}},
 
-		{"one", c, `local i = 1; redis.call('GET', KEYS[i])`, nil},
 		{"counted", c, `if #KEYS ~= 1 then return 0 end; return redis.call('GET', KEYS[1])`, nil},
 		{"redis", "redis", `return redis.call('MGET', KEYS[1], KEYS[2], unpack(KEYS))`, nil},
 	})
@@ -90,11 +64,7 @@ func TestLiteralKeys(t *testing.T) {
 	want := []string{"1 literal-keys GET"}
 	run(t, []example{
 		{"alias", alibaba, `local k = KEYS[1]; return redis.call('GET', k)`, want},
-		{"index", alibaba, `local i = 1; return redis.call('GET', KEYS[i])`, want},
-		{"tostring", alibaba, `return redis.call('GET', tostring(KEYS[1]))`, want},
 		{"function", alibaba, `local function f(k) return redis.call('GET', k) end; return f(KEYS[1])`, want},
-		{"loop", alibaba, `for i = 1, #KEYS do redis.call('GET', KEYS[i]) end`, []string{"1 literal-keys GET"}},
-		{"not a key at all", alibaba, `return redis.call('GET', ARGV[1])`, []string{"1 undeclared-key GET"}},
 
 		{"literal", alibaba, `return redis.call('GET', KEYS[1])`, nil},
 		{"alias elsewhere", "codis", `local k = KEYS[1]; return redis.call('GET', k)`, nil},
@@ -111,7 +81,6 @@ func TestCannotTell(t *testing.T) {
 		{"setfenv", c, `setfenv(1, {})`, []string{"1 cannot-tell setfenv"}},
 		{"_G", c, `return _G['redis'].call('GET', 'x')`, []string{"1 cannot-tell _G", "1 cannot-tell GET"}},
 		{"handed on", c, `local x = string.gsub('GET', '.*', redis.call)`, []string{"1 cannot-tell redis.call"}},
-		{"a parameter", c, `local t = {f = function(k) redis.call('GET', k) end}`, []string{"1 cannot-tell GET"}},
 		{"keys and values", c, `local t = {}; for i = 1, 2 do t[#t+1] = KEYS[1]; t[#t+1] = ARGV[i] end; redis.call('MSET', unpack(t))`,
 			[]string{"1 cannot-tell MSET"}},
 		{"KEYS is changed", c, `KEYS[1] = 'x'; redis.call('GET', KEYS[1])`, []string{"1 cannot-tell KEYS"}},
@@ -119,7 +88,6 @@ func TestCannotTell(t *testing.T) {
 		{"unknown command", c, `redis.call('NOSUCH', KEYS[1])`, []string{"1 cannot-tell 'NOSUCH'"}},
 
 		{"a parameter that is no key", c, `local t = {f = function(v) redis.call('SET', KEYS[1], v) end}`, nil},
-		{"a table of calls", c, `local m = {get = redis.call}; m.get('GET', KEYS[1])`, nil},
 		{"a shadow", c, `local load = ARGV[1]; redis.call('SET', KEYS[1], load)`, nil},
 	})
 }
@@ -128,17 +96,13 @@ func TestUnpackFrom(t *testing.T) {
 	const c = "codis"
 	bad, unknown := []string{"1 undeclared-key GET"}, []string{"1 cannot-tell GET"}
 	run(t, []example{
-		{"the second", c, `local t = {KEYS[1], 'lit'}; redis.call('GET', unpack(t, 2))`, bad},
 		{"the second alone", c, `local t = {KEYS[1], 'lit', KEYS[1]}; redis.call('GET', unpack(t, 2, 2))`, bad},
 		{"somewhere", c, `local t = {KEYS[1], 'lit'}; redis.call('GET', unpack(t, tonumber(ARGV[1])))`, unknown},
 		{"a command further on", c, `local t = {'x', 'GET', 'lit'}; redis.call(unpack(t, 2))`, bad},
-		{"after the known ones", c, `local t = {KEYS[1]}; for i = 1, 2 do t[#t+1] = ARGV[i] end; redis.call('GET', unpack(t, 3))`, bad},
 
-		{"the second", c, `local t = {'x', KEYS[1]}; redis.call('GET', unpack(t, 2))`, nil},
 		{"to the end", c, `local t = {'x', KEYS[1]}; redis.call('GET', unpack(t, 2, #t))`, nil},
 		{"to a place", c, `local t = {'x', KEYS[1], 'y'}; redis.call('DEL', unpack(t, 2, 2))`, nil},
 		{"nil", c, `local t = {KEYS[1], 'x'}; redis.call('GET', unpack(t, nil))`, nil},
-		{"somewhere among keys", c, `local t = {KEYS[1], KEYS[1], n = 'x'}; redis.call('GET', unpack(t, tonumber(ARGV[1])))`, nil},
 	})
 }
 
@@ -152,24 +116,16 @@ func TestMovedElements(t *testing.T) {
 		{"removed in a function", c,
 			`local t = {KEYS[1], 'lit'}; local function f() return table.remove(t, 1) end; f(); redis.call('GET', t[1])`, unknown},
 		{"taken out", c, `local t = {KEYS[1], 'lit'}; redis.call('GET', table.remove(t, 2))`, bad},
-		{"taken from the end", c, `local t = {KEYS[1], 'lit'}; redis.call('GET', table.remove(t))`, bad},
 		{"put after the end", c, `local t = {KEYS[1], KEYS[1]}; table.remove(t); t[#t+1] = 'x'; redis.call('GET', t[2])`, bad},
 		{"sorted", c, `local t = {KEYS[1], 'lit'}; table.sort(t); redis.call('GET', t[1])`, unknown},
-		{"sorted by a function", c,
-			`local t = {KEYS[1], 'lit'}; table.sort(t, function(a, b) return a > b end); redis.call('GET', t[1])`, unknown},
 		{"inserted", c, `local t = {KEYS[1], 'lit'}; table.insert(t, 1, KEYS[1]); redis.call('GET', t[3])`, bad},
 		{"perhaps inserted", c,
 			`local t = {KEYS[1], 'a'}; if ARGV[1] then table.insert(t, 1, KEYS[1]) end; redis.call('GET', t[3])`, unknown},
 
 		{"removed", c, `local t = {ARGV[1], KEYS[1]}; table.remove(t, 1); redis.call('GET', t[1])`, nil},
-		{"removed after keys", c, `local t = {KEYS[1], 'x', 'y'}; table.remove(t, 2); redis.call('GET', t[1])`, nil},
-		{"removed twice", c, `local t = {'GET', 'x', 'y', KEYS[1]}; table.remove(t, 2); table.remove(t, 2); redis.call(unpack(t))`, nil},
 		{"taken out", c, `local t = {ARGV[1], KEYS[1]}; redis.call('GET', table.remove(t, 2))`, nil},
-		{"taken from the end", c, `local t = {'x', KEYS[1]}; redis.call('GET', table.remove(t))`, nil},
 		{"only keys", c, `local t = {KEYS[1], KEYS[1]}; while #t > 0 do redis.call('GET', table.remove(t, 1)) end`, nil},
 		{"inserted", c, `local t = {'x'}; table.insert(t, 1, KEYS[1]); redis.call('GET', t[1])`, nil},
-		{"inserted at the end", c, `local t = {'GET'}; table.insert(t, 2, KEYS[1]); redis.call(unpack(t))`, nil},
-		{"sorted arguments", c, `local t = {ARGV[1], ARGV[2]}; table.sort(t); redis.call('SET', KEYS[1], t[1])`, nil},
 		{"sorted, and a name", c, `local t = {'b', 'a', key = KEYS[1]}; table.sort(t); redis.call('GET', t.key)`, nil},
 	})
 }
@@ -182,13 +138,8 @@ func TestUnknownNumberOfKeys(t *testing.T) {
 		{"argument", "codis", `local n = tonumber(ARGV[1]); redis.call('ZUNIONSTORE', KEYS[1], n, KEYS[1], 'lit')`, unknown("ZUNIONSTORE")},
 		{"first word", c, `redis.call('LMPOP', ARGV[1], KEYS[1], ARGV[2], 'LEFT')`, unknown("LMPOP")},
 		{"second word", c, `redis.call('BLMPOP', 0, ARGV[1], KEYS[1], 'lit', 'LEFT')`, unknown("BLMPOP")},
-		{"unpacked", c, `redis.call('ZUNIONSTORE', KEYS[1], #ARGV, KEYS[1], unpack(ARGV))`, unknown("ZUNIONSTORE")},
-		{"the first is none", c, `redis.call('ZUNIONSTORE', KEYS[1], #ARGV, unpack(ARGV))`, []string{"1 undeclared-key ZUNIONSTORE"}},
 
-		{"all are keys", "codis", `redis.call('ZUNIONSTORE', KEYS[1], #ARGV, KEYS[1], KEYS[1])`, nil},
-		{"alone", "codis", `redis.call('ZUNIONSTORE', KEYS[1], ARGV[1], KEYS[1])`, nil},
 		{"literal", "codis", `redis.call('ZUNIONSTORE', KEYS[1], 1, KEYS[1], 'WEIGHTS', ARGV[1])`, nil},
 		{"another number", "codis", `redis.call('EXPIRE', KEYS[1], ARGV[1], 'NX'); redis.call('LPOP', KEYS[1], ARGV[1])`, nil},
-		{"keys and values", "codis", `redis.call('MSETEX', #KEYS, KEYS[1], ARGV[1])`, nil},
 	})
 }

@@ -6,17 +6,12 @@ func TestServer(t *testing.T) {
 	run(t, []example{
 		{"publish", "codis", `redis.call('PUBLISH', ARGV[1], 'm')`, []string{"1 unheard PUBLISH"}},
 		{"spublish", "codis", `redis.call('SPUBLISH', KEYS[1], 'm')`, []string{"1 unheard SPUBLISH"}},
-		{"publish", "twemproxy", `redis.call('PUBLISH', ARGV[1], 'm')`, []string{"1 unheard PUBLISH"}},
 		{"keys", "codis", `redis.call('KEYS', '*')`, []string{"1 one-server KEYS"}},
-		{"scan", "twemproxy", `redis.call('SCAN', 0)`, []string{"1 one-server SCAN"}},
 		{"flush", "codis", `redis.call('FLUSHALL')`, []string{"1 one-server FLUSHALL"}},
 		{"select", "codis", `redis.call('SELECT', 1)`, []string{"1 one-server SELECT"}},
-		{"config", "codis", `redis.call('CONFIG', 'GET', 'x')`, []string{"1 one-server CONFIG"}},
 		{"memory", "codis", `redis.call('MEMORY', 'STATS')`, []string{"1 one-server MEMORY"}},
 
 		{"publish on a server", "redis", `redis.call('PUBLISH', ARGV[1], 'm')`, nil},
-		{"keys on a server", "redis", `return redis.call('KEYS', '*')`, nil},
-		{"scan of one key", "codis", `return redis.call('HSCAN', KEYS[1], 0)`, nil},
 	})
 }
 
@@ -24,16 +19,9 @@ func TestNotInScripts(t *testing.T) {
 	bad := func(command string) []string { return []string{"1 not-in-scripts " + command} }
 	run(t, []example{
 		{"transaction", "codis", `redis.call('MULTI')`, bad("MULTI")},
-		{"watch", "codis", `redis.pcall('watch', KEYS[1])`, bad("WATCH")},
-		{"of a literal key", "codis", `redis.call('WATCH', 'k')`, bad("WATCH")},
-		{"subscribe", "twemproxy", `redis.call('SUBSCRIBE', 'c')`, bad("SUBSCRIBE")},
 		{"script in a script", "codis@3.2", `return redis.call('EVAL', 'return 1', 0)`, bad("EVAL")},
-		{"load", "codis", `redis.call('SCRIPT', 'LOAD', 'return 1')`, bad("SCRIPT")},
-		{"newer than the server", "codis@3.2", `redis.call('FCALL', 'f', 0)`, bad("FCALL")},
-		{"connection", "redis", `redis.call('CLIENT', 'SETNAME', 'x')`, bad("CLIENT")},
 		{"also on a server", "redis", `redis.call('EXEC')`, bad("EXEC")},
 		{"blocking", "codis@3.2", `redis.call('BLPOP', KEYS[1], 0)`, bad("BLPOP")},
-		{"blocking", "redis@7.0", `redis.call('BLMOVE', KEYS[1], KEYS[2], 'LEFT', 'LEFT', 0)`, bad("BLMOVE")},
 
 		{"blocking on an unknown server", "codis", `redis.call('BLPOP', KEYS[1], 0)`, nil},
 		{"as a value", "codis", `redis.call('SET', KEYS[1], 'MULTI')`, nil},
@@ -46,28 +34,20 @@ func TestTooNew(t *testing.T) {
 	run(t, []example{
 		{"command", old, `redis.call('UNLINK', KEYS[1])`, bad("UNLINK")},
 		{"subcommand", old, `redis.call('OBJECT', 'FREQ', KEYS[1])`, bad("OBJECT FREQ")},
-		{"stream", old, `redis.call('XADD', KEYS[1], '*', 'f', 'v')`, bad("XADD")},
 		{"KEEPTTL", old, `redis.call('SET', KEYS[1], 'v', 'keepttl')`, bad("SET")},
 		{"GET", "codis@6.0", `redis.call('SET', KEYS[1], 'v', 'GET')`, bad("SET")},
-		{"PXAT", "codis@6.0", `redis.call('SET', KEYS[1], 'v', 'PXAT', ARGV[1])`, bad("SET")},
-		{"IFEQ", "codis@7.2", `redis.call('SET', KEYS[1], 'v', 'IFEQ', 'w')`, bad("SET")},
 		{"HSET of several", old, `redis.call('HSET', KEYS[1], 'a', 1, 'b', 2)`, bad("HSET")},
-		{"ZADD GT", old, `redis.call('ZADD', KEYS[1], 'XX', 'GT', 1, 'm')`, bad("ZADD")},
-		{"EXPIRE NX", "codis@6.2", `redis.call('EXPIRE', KEYS[1], ARGV[1], 'NX')`, bad("EXPIRE")},
 		{"LPOP of several", old, `redis.call('LPOP', KEYS[1], 2)`, bad("LPOP")},
 		{"SPOP of several", "codis@3.0", `redis.call('SPOP', KEYS[1], 2)`, bad("SPOP")},
-		{"ZRANGE BYSCORE", old, `redis.call('ZRANGE', KEYS[1], 0, 1, 'BYSCORE')`, bad("ZRANGE")},
 		{"setresp", old, `redis.setresp(3)`, bad("redis.setresp")},
 		{"acl_check_cmd", "redis@6.2", `return redis.acl_check_cmd('GET', KEYS[1])`, bad("redis.acl_check_cmd")},
 		{"shebang", old, "#!lua flags=no-writes\nreturn 1", bad("#!")},
 		{"lines after a shebang", old, "#!lua\n\nredis.call('COPY', KEYS[1], KEYS[1])", []string{"1 too-new #!", "3 too-new COPY"}},
 
-		{"unknown version", "codis", `redis.setresp(3); redis.call('SET', KEYS[1], 'v', 'KEEPTTL')`, nil},
 		{"shebang", "codis@7.0", "#!lua flags=no-writes\nreturn 1", nil},
 		{"new enough", "codis@6.2", `redis.call('SET', KEYS[1], 'v', 'KEEPTTL', 'GET'); redis.call('HSET', KEYS[1], 'a', 1, 'b', 2)`, nil},
 		{"as a value", old, `redis.call('SET', KEYS[1], 'KEEPTTL'); redis.call('ZADD', KEYS[1], 1, 'GT')`, nil},
 		{"HSET of one", old, `redis.call('HSET', KEYS[1], 'a', 1); redis.call('HSET', KEYS[1], unpack(ARGV))`, nil},
-		{"old options", old, `redis.call('SET', KEYS[1], 'v', 'NX', 'PX', ARGV[1]); redis.call('ZADD', KEYS[1], 'NX', 1, 'm')`, nil},
 		{"asked for", old,
 			`if redis.setresp then redis.setresp(3) end; local x = redis.acl_check_cmd ~= nil and redis.acl_check_cmd('GET', 'x')`, nil},
 	})
@@ -78,27 +58,19 @@ func TestRandomThenWrite(t *testing.T) {
 	bad := func(command string) []string { return []string{"1 random-then-write " + command} }
 	run(t, []example{
 		{"time", c, `local t = redis.call('TIME'); redis.call('SET', KEYS[1], t[1])`, bad("SET")},
-		{"unknown server", "codis", `local t = redis.call('TIME'); redis.call('SET', KEYS[1], t[1])`, bad("SET")},
 		{"single server", "redis@4.0", `redis.call('SRANDMEMBER', KEYS[1]); redis.call('DEL', KEYS[1])`, bad("DEL")},
-		{"spop", c, `redis.call('SADD', KEYS[1], redis.call('SPOP', KEYS[1]))`, bad("SADD")},
-		{"loop", c, `for i = 1, 2 do redis.call('SPOP', KEYS[1]) end`, bad("SPOP")},
 		{"later in a loop", c, `while true do redis.call('DEL', KEYS[1]); redis.call('TIME') end`, bad("DEL")},
-		{"in a function", c, `local function now() return redis.call('TIME')[1] end; redis.call('SET', KEYS[1], now())`, bad("SET")},
 		{"in a branch of a function", c,
 			`local function f() if ARGV[1] then return redis.call('TIME') end; return 0 end; f(); redis.call('DEL', KEYS[1])`, bad("DEL")},
 		{"write in a function", c, `local function f() redis.call('DEL', KEYS[1]) end; redis.call('TIME'); f()`, bad("DEL")},
-		{"in one branch", c, `if ARGV[1] then redis.call('TIME') end; redis.call('DEL', KEYS[1])`, bad("DEL")},
 
 		{"new enough", "codis@5.0", `redis.call('TIME'); redis.call('DEL', KEYS[1])`, nil},
 		{"replicated", c, `redis.replicate_commands(); redis.call('TIME'); redis.call('DEL', KEYS[1])`, nil},
 		{"replicated if possible", c,
 			`if redis.replicate_commands then redis.replicate_commands() end; redis.call('TIME'); redis.call('DEL', KEYS[1])`, nil},
-		{"write first", c, `redis.call('DEL', KEYS[1]); return redis.call('TIME')`, nil},
 		{"spop alone", c, `return redis.call('SPOP', KEYS[1])`, nil},
-		{"read after", c, `redis.call('TIME'); return redis.call('GET', KEYS[1])`, nil},
 		{"another branch", c, `if ARGV[1] then return redis.call('TIME') else redis.call('DEL', KEYS[1]) end`, nil},
 		{"after a return", c, `if ARGV[1] then return redis.call('TIME') end; redis.call('DEL', KEYS[1])`, nil},
-		{"not random", c, `redis.call('SMEMBERS', KEYS[1]); redis.call('DEL', KEYS[1])`, nil},
 	})
 }
 
@@ -106,19 +78,12 @@ func TestGlobalVariable(t *testing.T) {
 	const c, old, modern = "codis", "codis@3.2", "codis@7.0"
 	bad := func(name string) []string { return []string{"1 global-variable " + name} }
 	run(t, []example{
-		{"assigned", c, `key = KEYS[1]; redis.call('GET', key); key = KEYS[1]`, bad("key")},
 		{"assigned before 7", old, `key = KEYS[1]`, bad("key")},
-		{"assigned since 7", modern, `key = KEYS[1]`, bad("key")},
 		{"on a single server", "redis", `key = KEYS[1]`, bad("key")},
 		{"several", c, `local a; a, b = 1, 2`, bad("b")},
 		{"function", c, `function f(k) return redis.call('GET', k) end; return f(KEYS[1])`, bad("f")},
 		{"in a function", c, `local function f() x = 1 end`, bad("x")},
-		{"in a loop", c, `for i = 1, 2 do local y = i; x = y end`, bad("x")},
 		{"out of its block", c, `do local x = 1 end; return x`, bad("x")},
-		{"after the loop", c, `for i = 1, 2 do end; return i`, bad("i")},
-		{"read", c, `return foo`, bad("foo")},
-		{"called", c, `return foo()`, bad("foo")},
-		{"indexed", c, `foo.bar = 1`, bad("foo")},
 		{"method", c, `function foo:bar() end`, bad("foo")},
 		{"require", c, `local x = require('x')`, bad("require")},
 		{"os.time", c, `return os.time()`, bad("os.time")},
