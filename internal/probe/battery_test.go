@@ -17,48 +17,32 @@ func ringOfTwo() *keyring {
 	return k
 }
 
-// forbidden lists commands that must never be sent, with any configuration.
-func forbidden() []string {
-	return []string{
+// The battery harms no other client behind any proxy, and never blocks.
+func TestBatteryHarmsNoOtherClient(t *testing.T) {
+	for _, q := range questions(battery, ringOfTwo()) {
+		assert.NotContains(t, []string{guardedSelect, guardedWatch, "HELLO", "RESET"}, q.name)
+		c, known := commandOf(q.name)
+		assert.True(t, known, "%s is no command of Redis", q.name)
+		assert.False(t, c.Blocks(), q.name)
+		for _, name := range proxycompat.Names() {
+			profile, err := proxycompat.Lookup(name)
+			require.NoError(t, err)
+			assert.False(t, harms(profile, q), "%s harms others behind %s", q.name, name)
+		}
+	}
+}
+
+// No configuration permits these commands, nor foreign keys.
+func TestForbiddenCommandsAreNotSent(t *testing.T) {
+	forbidden := []string{
 		"FLUSHALL", "FLUSHDB", "KEYS", "RANDOMKEY", "CONFIG SET", "CONFIG REWRITE", "CONFIG RESETSTAT", "SHUTDOWN", "DEBUG", "MIGRATE",
 		"SCRIPT FLUSH", "SCRIPT KILL", "SCRIPT DEBUG", "FUNCTION FLUSH", "FUNCTION DELETE", "FUNCTION LOAD", "MONITOR", "REPLICAOF",
 		"SLAVEOF", "FAILOVER", "SWAPDB", "MOVE", "SYNC", "PSYNC", "CLIENT KILL", "CLIENT PAUSE", "CLIENT REPLY", "SAVE", "BGSAVE",
 		"BGREWRITEAOF", "CLUSTER RESET", "CLUSTER FAILOVER", "SLOWLOG RESET", "LATENCY RESET", "ACL SETUSER", "MODULE LOAD",
 	}
-}
-
-func TestBatteryHarmsNoOtherClient(t *testing.T) {
-	asked := questions(battery, ringOfTwo())
-	for _, name := range proxycompat.Names() {
-		profile, err := proxycompat.Lookup(name)
-		require.NoError(t, err)
-		for _, q := range asked {
-			assert.False(t, harms(profile, q), "%s harms others behind %s", q.name, name)
-		}
-	}
-	for _, q := range asked {
-		assert.NotContains(t, []string{guardedSelect, guardedWatch, "HELLO", "RESET"}, q.name)
-	}
-}
-
-func TestForbiddenCommandsAreNotSent(t *testing.T) {
 	for _, q := range slices.Concat(questions(battery, ringOfTwo()), questions(risky, ringOfTwo())) {
-		assert.NotContains(t, forbidden(), q.name)
-		assert.NotContains(t, forbidden(), q.args[0])
-	}
-}
-
-// Only Config.Risky permits blocking commands.
-func TestBatteryBlocksNever(t *testing.T) {
-	for _, q := range questions(battery, ringOfTwo()) {
-		c, known := commandOf(q.name)
-		assert.True(t, known, "%s is no command of Redis", q.name)
-		assert.False(t, c.Blocks(), q.name)
-	}
-}
-
-func TestBatteryKeysAreItsOwn(t *testing.T) {
-	for _, q := range slices.Concat(questions(battery, ringOfTwo()), questions(risky, ringOfTwo())) {
+		assert.NotContains(t, forbidden, q.name)
+		assert.NotContains(t, forbidden, q.args[0])
 		for _, key := range q.keysIn() {
 			assert.True(t, strings.HasPrefix(key, "prefix:{"), "%s: %s", q.name, key)
 		}

@@ -1,15 +1,11 @@
 package probe_test
 
 import (
+	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -127,15 +123,20 @@ func TestNoRedis(t *testing.T) {
 	assert.Equal(t, probe.NotRedis, reasonOf(t, web.Listener.Addr().String(), probe.Config{}))
 	assert.Equal(t, probe.NoAnswer, reasonOfSilence(t, probe.Config{}))
 	assert.Equal(t, probe.HangsUp, reasonOf(t, serve(t, func(net.Conn) {}), probe.Config{}))
-	assert.Equal(t, probe.NotRedis, reasonOf(t, serve(t, says("SSH-2.0-x\r\n")), probe.Config{}))
-	assert.Equal(t, probe.NotRedis, reasonOf(t, serve(t, says("$x\r\n")), probe.Config{}))
-	assert.Equal(t, probe.WantsPassword, reasonOf(t, serve(t, says("-NOAUTH Authentication required.\r\n")), probe.Config{}))
-	assert.Equal(t, probe.NotReady, reasonOf(t, serve(t, says("-LOADING Redis is loading\r\n")), probe.Config{}))
-	assert.Equal(t, probe.NotReady, reasonOf(t, serve(t, says("-DENIED Redis is running in protected mode\r\n")), probe.Config{}))
+	for text, want := range map[string]probe.Reason{
+		"SSH-2.0-x":                        probe.NotRedis,
+		"$x":                               probe.NotRedis,
+		"-NOAUTH Authentication required.": probe.WantsPassword,
+		"-LOADING Redis is loading":        probe.NotReady,
+		"-DENIED Redis is running in protected mode": probe.NotReady,
+	} {
+		assert.Equal(t, want, reasonOf(t, serve(t, says(text+"\r\n")), probe.Config{}), text)
+	}
 	// A server that quotes its input.
-	assert.Equal(t, probe.BadPassword, reasonOf(t, serve(t, says("-ERR unknown command 'AUTH', with args beginning with: 'hunter2'\r\n")),
-		probe.Config{Password: "hunter2"}))
-	assert.Equal(t, probe.BadPassword, reasonOf(t, serve(t, says("-ERR hunter2 is wrong\r\n")), probe.Config{Password: "hunter2"}))
+	for _, text := range []string{"unknown command 'AUTH', with args beginning with: 'hunter2'", "hunter2 is wrong"} {
+		addr := serve(t, says("-ERR "+text+"\r\n"))
+		assert.Equal(t, probe.BadPassword, reasonOf(t, addr, probe.Config{Password: "hunter2"}), text)
+	}
 }
 
 // The server accepts PING, and refuses SET with these errors.
@@ -151,7 +152,7 @@ func TestNotWritable(t *testing.T) {
 			n, _ := conn.Read(buf)
 			answer := "+PONG\r\n"
 			for n > 0 {
-				for range countCommands(buf[:n]) {
+				for range bytes.Count(buf[:n], []byte("*")) { // commands
 					_, _ = conn.Write([]byte(answer))
 				}
 				answer = text
@@ -160,15 +161,6 @@ func TestNotWritable(t *testing.T) {
 		})
 		assert.Equal(t, want, reasonOf(t, addr, probe.Config{}), text)
 	}
-}
-
-func countCommands(b []byte) (n int) {
-	for _, c := range b {
-		if c == '*' {
-			n++
-		}
-	}
-	return n
 }
 
 func TestPassword(t *testing.T) {
@@ -185,7 +177,10 @@ func TestTLS(t *testing.T) {
 	assert.Equal(t, probe.WantsPlain, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial, TLS: secure}))
 	assert.Equal(t, probe.WantsPlain, reasonOfSilence(t, probe.Config{TLS: secure}))
 
-	certificate, pool := selfSigned(t)
+	web := httptest.NewTLSServer(nil)
+	web.Close()
+	certificate, pool := web.TLS.Certificates[0], x509.NewCertPool()
+	pool.AddCert(web.Certificate())
 	wants, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAnyClientCert,
 	})
@@ -216,21 +211,4 @@ func TestTLS(t *testing.T) {
 	r, err := probe.Probe(t.Context(), addr, trusting)
 	require.NoError(t, err)
 	assert.Equal(t, "codis", r.MostLike())
-}
-
-func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	parsed, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }

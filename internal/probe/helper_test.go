@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,16 @@ func engines(name string) int {
 	}
 	return 2
 }
+
+// playing runs f in fake time with the proxy of a profile, in parallel to other tests.
+func playing(t *testing.T, name string, f func(t *testing.T, proxy *proxytest.Proxy)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { f(t, play(t, name)) })
+}
+
+// words returns the text of a report on one line.
+func words(r *probe.Report) string { return strings.Join(strings.Fields(r.Text()), " ") }
 
 func ask(t *testing.T, p *proxytest.Proxy, cfg probe.Config) *probe.Report {
 	t.Helper()

@@ -2,10 +2,9 @@ package probe_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"io"
 	"net"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +18,8 @@ import (
 )
 
 func TestCodis(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := ask(t, play(t, "codis"), probe.Config{})
+	playing(t, "codis", func(t *testing.T, proxy *proxytest.Proxy) {
+		r := ask(t, proxy, probe.Config{})
 		assert.Equal(t, probe.TakenApart, r.Transactions.Multi)
 		assert.Equal(t, probe.Refuses, r.Transactions.Watch)
 		assert.Equal(t, probe.Works, r.Databases)
@@ -41,25 +39,22 @@ func TestCodis(t *testing.T) {
 }
 
 func TestTwemproxy(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := ask(t, play(t, "twemproxy"), probe.Config{})
+	playing(t, "twemproxy", func(t *testing.T, proxy *proxytest.Proxy) {
+		r := ask(t, proxy, probe.Config{})
 		assert.Equal(t, probe.Disconnects, r.Transactions.Multi)
 		assert.Equal(t, probe.Disconnects, r.Transactions.Watch)
 		assert.Equal(t, probe.Disconnects, r.Databases)
 		assert.Equal(t, probe.Disconnects, r.Scripts.NoKey)
 		assert.Equal(t, probe.Ignored, r.Scripts.HashTags, "it has no hash tags")
 		assert.False(t, r.ClosesAfterErrors)
-		text := strings.Join(strings.Fields(r.Text()), " ")
-		assert.Contains(t, text, "WATCH does not work here")
-		assert.Contains(t, text, "scripts can have one key only")
+		assert.Contains(t, words(r), "WATCH does not work here")
+		assert.Contains(t, words(r), "scripts can have one key only")
 	})
 }
 
 func TestRedis(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := ask(t, play(t, "redis"), probe.Config{})
+	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
+		r := ask(t, proxy, probe.Config{})
 		assert.Equal(t, probe.Works, r.Transactions.Multi)
 		assert.Equal(t, probe.Works, r.Transactions.Watch)
 		assert.Equal(t, probe.Works, r.Databases)
@@ -71,59 +66,32 @@ func TestRedis(t *testing.T) {
 			assert.Positive(t, reads.Asked)
 			assert.LessOrEqual(t, reads.Asked, most)
 		}
+		assert.Regexp(t, `No pipeline of \d+ was out of order; that is no promise\.`, words(r))
+		assert.Regexp(t, `No GET of \d+ was old after a write; that is no promise\.`, words(r))
+		assert.Contains(t, words(r), "Values: 1048576 bytes went through; more was not tried.")
+		assert.Contains(t, words(r), "Pipelines: 1000 commands went through; more was not tried.")
 	})
 }
 
-// The text also reports successes, and their extent.
-func TestTextReportsSuccesses(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		text := strings.Join(strings.Fields(ask(t, play(t, "redis"), probe.Config{}).Text()), " ")
-		assert.Regexp(t, `No pipeline of \d+ was out of order; that is no promise\.`, text)
-		assert.Regexp(t, `No GET of \d+ was old after a write; that is no promise\.`, text)
-		assert.Contains(t, text, "Values: 1048576 bytes went through; more was not tried.")
-		assert.Contains(t, text, "Pipelines: 1000 commands went through; more was not tried.")
-	})
+// touches is a connection on which WATCH has no effect.
+type touches struct{ net.Conn }
+
+func (c touches) Write(b []byte) (int, error) {
+	_, err := c.Conn.Write(bytes.ReplaceAll(b, []byte("$5\r\nWATCH\r\n"), []byte("$5\r\nTOUCH\r\n")))
+	return len(b), err
 }
 
-// The text names a limit, with the error.
-func TestTextReportsLimits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		proxy := start(t, proxytest.Config{})
-		proxy.Inject(proxytest.Fault{
-			Match: func(args []string) bool { return args[0] == "SET" && len(args[2]) > 300_000 }, Times: -1,
-			Action: proxytest.RefuseWith, Text: "ERR too large",
-		})
-		text := strings.Join(strings.Fields(ask(t, proxy, probe.Config{}).Text()), " ")
-		assert.Contains(t, text, "Values: 262144 bytes went through, and not 1048576 bytes: ERR too large.")
-	})
-}
-
-// The text reports a WATCH without an effect: TOUCH is sent instead.
+// The text reports a WATCH without an effect.
 func TestIneffectiveWatch(t *testing.T) {
-	t.Parallel()
-	proxy := play(t, "redis")
-	addr := serve(t, func(conn net.Conn) {
-		server, err := proxy.Dial(t.Context(), "", "")
-		if err != nil {
-			return
-		}
-		defer server.Close()
-		go func() { _, _ = io.Copy(conn, server) }()
-		buf := make([]byte, 4<<20)
-		for {
-			n, err := conn.Read(buf)
-			if err != nil {
-				return
-			}
-			_, _ = server.Write(bytes.ReplaceAll(buf[:n], []byte("$5\r\nWATCH\r\n"), []byte("$5\r\nTOUCH\r\n")))
-		}
+	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
+		r, err := probe.Probe(t.Context(), proxy.Addr(), probe.Config{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := proxy.Dial(ctx, "", "")
+			return touches{conn}, err
+		}})
+		require.NoError(t, err)
+		assert.Equal(t, probe.Transactions{Multi: probe.Works, Watch: probe.Ignored}, r.Transactions)
+		assert.Contains(t, words(r), "WATCH is answered OK and does nothing: updates get lost.")
 	})
-	r, err := probe.Probe(t.Context(), addr, probe.Config{Timeout: patient, Budget: budget})
-	require.NoError(t, err)
-	assert.Equal(t, probe.Transactions{Multi: probe.Works, Watch: probe.Ignored}, r.Transactions)
-	assert.Contains(t, strings.Join(strings.Fields(r.Text()), " "), "WATCH is answered OK and does nothing: updates get lost.")
 }
 
 // Reordering is detected.
@@ -183,14 +151,12 @@ func TestCompareAndSet(t *testing.T) {
 
 // Differences refer to the expected profile, and make a profile without differences.
 func TestDifferencesBecomeAProfile(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "predixy")
+	playing(t, "predixy", func(t *testing.T, proxy *proxytest.Proxy) {
 		r := ask(t, proxy, probe.Config{Profile: proxycompat.Codis32()})
 		assert.Equal(t, "predixy", r.MostLike())
 		assert.Equal(t, "codis", r.Base)
 		assert.Greater(t, len(r.Differences), 5)
-		assert.Contains(t, strings.Join(strings.Fields(r.Text()), " "), "It is less like codis, which was expected, than like predixy.")
+		assert.Contains(t, words(r), "It is less like codis, which was expected, than like predixy.")
 
 		changed, err := r.BaseProfile().Extend(r.Changes("ours"))
 		require.NoError(t, err)
@@ -204,9 +170,8 @@ func TestDifferencesBecomeAProfile(t *testing.T) {
 
 // The names of the fields are stable.
 func TestJSON(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := ask(t, play(t, "twemproxy"), probe.Config{Profile: proxycompat.Codis32()})
+	playing(t, "twemproxy", func(t *testing.T, proxy *proxytest.Proxy) {
+		r := ask(t, proxy, probe.Config{Profile: proxycompat.Codis32()})
 		data, err := json.Marshal(r)
 		require.NoError(t, err)
 		var got map[string]any
@@ -229,8 +194,7 @@ func TestJSON(t *testing.T) {
 
 // When the budget ends, the report covers the questions answered so far.
 func TestBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "codis")
+	playing(t, "codis", func(t *testing.T, proxy *proxytest.Proxy) {
 		proxy.Inject(proxytest.Fault{Command: "ZADD", Times: -1, Action: proxytest.HangRequest})
 		proxy.Inject(proxytest.Fault{Command: "PING", Action: proxytest.HangRequest})
 		_, err := probe.Probe(t.Context(), proxy.Addr(), probe.Config{Dial: proxy.Dial, Budget: time.Second, Timeout: 10 * time.Second})

@@ -12,41 +12,23 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// hangUp starts a server that reads a little and disconnects; each signal is a connection.
-func hangUp(t *testing.T) (string, chan struct{}) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	done := make(chan struct{})
-	seen := make(chan struct{}, 100)
-	go func() {
-		defer close(done)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = conn.Read(make([]byte, 1024))
-			seen <- struct{}{}
-			_ = conn.Close()
-		}
-	}()
-	t.Cleanup(func() {
-		_ = l.Close()
-		<-done
-	})
-	return l.Addr().String(), seen
-}
-
 // A closed connection is dialled again, up to a limit.
 func TestRedialsEnd(t *testing.T) {
-	addr, seen := hangUp(t)
-	cfg := Config{Timeout: 5 * time.Second, Dial: new(net.Dialer).DialContext}
-	p := &prober{addr: addr, cfg: cfg, keys: newKeyring("prefix:"), report: &Report{}}
+	dialled := 0
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		dialled++
+		client, server := net.Pipe()
+		go func() {
+			_, _ = server.Read(make([]byte, 1024))
+			_ = server.Close()
+		}()
+		return client, nil
+	}
+	p := &prober{addr: "h:1", cfg: Config{Timeout: 5 * time.Second, Dial: dial}, keys: newKeyring("prefix:"), report: &Report{}}
 	_, outcome, err := p.do(t.Context(), []string{"GET", "k"})
 	require.NoError(t, err)
 	assert.Equal(t, Closes, outcome)
-	assert.Len(t, seen, 1)
+	assert.Equal(t, 1, dialled)
 	assert.Equal(t, 1, p.closed)
 
 	p.closed = maxClosed - 1

@@ -42,7 +42,7 @@ func TestUserWithFewPermissions(t *testing.T) {
 			assert.Equal(t, probe.Limits{}, r.Limits)
 			assert.Equal(t, probe.Transactions{}, r.Transactions)
 			assert.Contains(t, r.NotEnough(), "the user lacks the right for GET, ECHO")
-			text := strings.Join(strings.Fields(r.Text()), " ")
+			text := words(r)
 			for _, wrong := range []string{"It is as", "MULTI", "EVAL: refused", "Values:", "Lookup", "WATCH was not asked"} {
 				assert.NotContains(t, text, wrong)
 			}
@@ -54,9 +54,7 @@ func TestUserWithFewPermissions(t *testing.T) {
 
 // Missing permissions are not attributed to the address.
 func TestUserWithSomePermissions(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "redis")
+	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		forbid(proxy, true, "PING", "MULTI", "EXEC", "WATCH", "EVAL", "GET", "SELECT")
 		r := ask(t, proxy, probe.Config{})
 		assert.True(t, r.Enough)
@@ -64,7 +62,7 @@ func TestUserWithSomePermissions(t *testing.T) {
 		assert.Equal(t, probe.NoRight, r.Scripts.Eval)
 		assert.Equal(t, probe.NoRight, r.Databases)
 		assert.Empty(t, r.Limits)
-		text := strings.Join(strings.Fields(r.Text()), " ")
+		text := words(r)
 		assert.Contains(t, text, "Whether MULTI works is not known: the user may not use it.")
 		assert.Contains(t, text, "Whether WATCH works is not known: the user may not use it.")
 		assert.Contains(t, text, "Unknown whether scripts run")
@@ -76,8 +74,7 @@ func TestUserWithSomePermissions(t *testing.T) {
 
 // The first commands report a missing permission, not an unready server.
 func TestUserWithoutSet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "redis")
+	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		forbid(proxy, true, "PING", "SET")
 		_, err := probe.Probe(t.Context(), proxy.Addr(), probe.Config{Dial: proxy.Dial})
 		var failed *probe.ConnectError
@@ -90,9 +87,7 @@ func TestUserWithoutSet(t *testing.T) {
 
 // Without permission for PEXPIRE every written key has an expiry.
 func TestNoExpiry(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "redis")
+	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		forbid(proxy, true, "PEXPIRE", "EXPIRE", "DEL", "UNLINK")
 		r := ask(t, proxy, probe.Config{Risky: true})
 		assert.Contains(t, r.WritesSkipped, "NOPERM")
@@ -108,9 +103,7 @@ func TestNoExpiry(t *testing.T) {
 
 // A permission lost during the probe is reported.
 func TestExpiryIsNoLongerAcknowledged(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "redis")
+	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		proxy.Inject(proxytest.Fault{Command: "PEXPIRE", Skip: 3, Times: -1, Action: proxytest.RefuseWith, Text: "NOPERM now"})
 		proxy.Inject(proxytest.Fault{Command: "DEL", Skip: 1, Times: -1, Action: proxytest.RefuseWith, Text: "NOPERM now"})
 		r := ask(t, proxy, probe.Config{Prefix: "mine:"})
@@ -122,7 +115,7 @@ func TestExpiryIsNoLongerAcknowledged(t *testing.T) {
 		}
 		assert.Positive(t, lasting)
 		assert.GreaterOrEqual(t, r.Lasting, lasting)
-		assert.Contains(t, strings.Join(strings.Fields(r.Text()), " "), `was not acknowledged: look for keys that begin with "mine:"`)
+		assert.Contains(t, words(r), `was not acknowledged: look for keys that begin with "mine:"`)
 	})
 }
 

@@ -3,9 +3,7 @@ package probe_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,9 +18,8 @@ import (
 
 // WATCH and SELECT are not sent behind the proxy on which they harm others.
 func TestGuardedCommands(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := ask(t, play(t, "envoy"), probe.Config{})
+	playing(t, "envoy", func(t *testing.T, proxy *proxytest.Proxy) {
+		r := ask(t, proxy, probe.Config{})
 		assert.Equal(t, probe.NotAsked, r.Transactions.Watch)
 		assert.Equal(t, probe.NotAsked, r.Databases)
 		assert.Contains(t, r.Text(), "WATCH was not asked")
@@ -57,8 +54,7 @@ func TestEndsWithContext(t *testing.T) {
 
 // A missing reply affects that command only.
 func TestHang(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "codis")
+	playing(t, "codis", func(t *testing.T, proxy *proxytest.Proxy) {
 		proxy.Inject(proxytest.Fault{Command: "GEODIST", Times: -1, Action: proxytest.HangReply})
 		r := ask(t, proxy, probe.Config{Timeout: 3 * time.Second})
 		assert.Equal(t, "codis", r.MostLike())
@@ -87,9 +83,7 @@ func TestHangsForever(t *testing.T) {
 
 // A connection closed once is a network failure; closed each time, it is the answer.
 func TestCut(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "codis")
+	playing(t, "codis", func(t *testing.T, proxy *proxytest.Proxy) {
 		proxy.Inject(proxytest.Fault{Command: "ZCARD", Action: proxytest.DropReply})
 		proxy.Inject(proxytest.Fault{Command: "ZCOUNT", Times: -1, Action: proxytest.DropReply, Keep: 1})
 		proxy.Inject(proxytest.Fault{Command: "SADD", Action: proxytest.DropReply})
@@ -102,43 +96,37 @@ func TestCut(t *testing.T) {
 	})
 }
 
+// closing is a connection that ends after an error reply.
+type closing struct{ net.Conn }
+
+func (c closing) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && b[0] == '-' {
+		_ = c.Close()
+	}
+	return n, err
+}
+
 // Codis may be configured to close a connection after an error reply. Such a proxy is not classified as
 // closing instead of answering.
 func TestClosesAfterErrors(t *testing.T) {
-	proxy := play(t, "codis")
-	addr := serve(t, func(conn net.Conn) {
-		back, err := proxy.Dial(t.Context(), "", "")
-		if err != nil {
-			return
-		}
-		var forth sync.WaitGroup
-		forth.Go(func() {
-			_, _ = io.Copy(back, conn)
-			_ = back.Close()
-		})
-		defer forth.Wait()
-		defer conn.Close()
-		for buf := make([]byte, 1<<20); ; {
-			n, err := back.Read(buf)
-			_, _ = conn.Write(buf[:n])
-			if err != nil || buf[0] == '-' {
-				return
-			}
+	playing(t, "codis", func(t *testing.T, proxy *proxytest.Proxy) {
+		r, err := probe.Probe(t.Context(), proxy.Addr(), probe.Config{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := proxy.Dial(ctx, "", "")
+			return closing{conn}, err
+		}})
+		require.NoError(t, err)
+		assert.True(t, r.ClosesAfterErrors)
+		assert.Equal(t, "codis", r.MostLike())
+		for _, a := range r.Commands {
+			assert.NotEqual(t, probe.Closes, a.Outcome, a.Command)
 		}
 	})
-	r, err := probe.Probe(t.Context(), addr, probe.Config{Timeout: patient, Budget: budget})
-	require.NoError(t, err)
-	assert.True(t, r.ClosesAfterErrors)
-	assert.Equal(t, "codis", r.MostLike())
-	for _, a := range r.Commands {
-		assert.NotEqual(t, probe.Closes, a.Outcome, a.Command)
-	}
 }
 
 // A late reply is not taken for that of the next command.
 func TestLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "codis")
+	playing(t, "codis", func(t *testing.T, proxy *proxytest.Proxy) {
 		proxy.Inject(proxytest.Fault{Command: "LPOP", Times: -1, Action: proxytest.DelayReply, Delay: 6 * time.Second})
 		r := ask(t, proxy, probe.Config{Timeout: 3 * time.Second})
 		assert.Equal(t, []string{"LPOP"}, r.Unanswered())
@@ -163,9 +151,7 @@ func TestExpiryIsLost(t *testing.T) {
 }
 
 func TestRiskyAsksMore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		proxy := play(t, "redis")
+	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		const large = 8 << 20
 		proxy.Inject(proxytest.Fault{
 			Command: "SET", Match: func(args []string) bool { return len(args[2]) > large }, Times: -1,
@@ -182,6 +168,7 @@ func TestRiskyAsksMore(t *testing.T) {
 		assert.Equal(t, "5000 commands: ERR too many", r.Limits.PipelineEnd)
 		assert.Equal(t, large, r.Limits.Value)
 		assert.Equal(t, "33554432 bytes: ERR too large", r.Limits.ValueEnd)
+		assert.Contains(t, words(r), "Values: 8388608 bytes went through, and not 33554432 bytes: ERR too large.")
 		assert.Zero(t, nothingStays(t, proxy, 1))
 	})
 }
