@@ -18,15 +18,11 @@ func TestErrors(t *testing.T) {
 	for _, of := range []struct{ data, want string }{
 		// Of the document.
 		{"", "f:1: the file is empty: it needs at least a name and a base"},
-		{" \r\n\t", "f:1: the file is empty: it needs at least a name and a base"},
 		{"# nothing\n", "f:1: the file is empty: it needs at least a name and a base"},
 		{"---\n", "f:1: the file is empty: it needs at least a name and a base"},
 		{"name: a\n\n\xff", "f:3: this is not UTF-8"},
-		{"\xff\xfen\x00", "f:1: this is not UTF-8"},
 		{"name: a\n\x01", "f:2: no valid YAML: control characters are not allowed"},
 		{"codis", `f:1:1: a profile has to be a mapping of keys to values, and this is the text "codis"`},
-		{"- codis", "f:1:1: a profile has to be a mapping of keys to values, and this is a list"},
-		{"null", "f:1:1: a profile has to be a mapping of keys to values, and this is nothing"},
 		{head + "---\nname: b\n", "f:3:1: a second document: a file describes one proxy"},
 		{head + "---\n[", "f:4: no valid YAML: did not find expected node content"},
 		{head + "title: a: b\n", `f:3: no valid YAML: mapping values are not allowed in this context; a text with ": " in it has to be quoted`},
@@ -42,12 +38,10 @@ func TestErrors(t *testing.T) {
 			head + "commands:\n  - command: X\n" + good + "    keys: -\n",
 			`f:8: no valid YAML: block sequence entries are not allowed in this context; a "-" by itself has to be quoted`,
 		},
-		{head + "commands:\n  - command: X\n" + good + "   keys: 1\n", "f:8: no valid YAML: did not find expected '-' indicator"},
 
 		// Of the keys.
 		{"base: codis\n", "f:1:1: no name: how the profile is called, one word in lower case"},
 		{head + "comands: []\n", `f:3:1: unknown key "comands", did you mean commands?`},
-		{head + "hashtag: x\n", `f:3:1: unknown key "hashtag", did you mean hashTag?`},
 		{
 			head + "x: y\n", `f:3:1: unknown key "x", known are ` +
 				"name, title, about, base, backend, refusal, closes, hash, hashTag, idle, clients, commands, $schema",
@@ -55,40 +49,27 @@ func TestErrors(t *testing.T) {
 		{head + "title: a\nname: b\n", "f:4:1: a second name, the first is in line 1"},
 		{head + "? [a]\n: b\n", "f:3:3: a key has to be a word, and this is a list"},
 		{head + "title: &t a\nabout: *t\n", "f:4:8: this has to be a text, and is an alias: write out its value"},
-		{head + "title: &t a\n*t : b\n", "f:4:1: a key has to be a word, and this is an alias: write out its value"},
 
 		// Of the values.
 		{"name: My Proxy\nbase: codis\n", `f:1:7: bad name "My Proxy" for a profile: want one word in lower case, without @`},
 		{head + "title: 7.0\n", "f:3:8: this has to be a text, and is the number 7.0: put it in quotes"},
-		{head + "title: true\n", "f:3:8: this has to be a text, and is true: put it in quotes"},
-		{head + "title:\n", "f:3:7: this has to be a text, and is nothing"},
 		{head + "title: ''\n", "f:3:8: this is empty: leave out the key"},
-		{head + "title: {a: b}\n", "f:3:8: this has to be a text, and is a mapping"},
-		{head + "title: !blob a\n", "f:3:8: this has to be a text, and is of the type !blob: put it in quotes"},
-		{head + "backend: 6\n", `f:3:10: bad version "6": want one such as 6.2`},
 		{head + "hash: crc\n", `f:3:7: bad hash rule "crc": want codis, cluster, config or none`},
 		{head + "hashTag: '{}'\n", "f:3:10: the hash tag of codis cannot be configured"},
 		{head + "hash: config\nhashTag: '{'\n", `f:4:10: bad hash tag "{": want the two characters around it, as in {}`},
 		{head + "idle: 30\n", "f:3:7: this has to be a time with its unit, as in 30m or 90s, or never, and is the number 30"},
 		{head + "idle: -1s\n", `f:3:7: this has to be a time with its unit, as in 30m or 90s, or never, and is the text "-1s"`},
 		{head + "clients: '5'\n", `f:3:10: this has to be a whole number above zero, without quotes, or unlimited, and is the text "5"`},
-		{head + "clients: 0\n", "f:3:10: this has to be a whole number above zero, without quotes, or unlimited, and is the number 0"},
-		{head + "closes: false\n", "f:3:9: this can only be true: of a proxy that answers, give the text as refusal"},
 		{head + "refusal: '-'\n", "f:3:10: closes: true is how to say that it closes the connection"},
 		{head + "closes: true\nrefusal: ERR\n", "f:3:9: closes and refusal exclude each other: it answers a refused command, or it does not"},
 		{head + "commands: {GET: ok}\n", "f:3:11: commands has to be a list of rules, and this is a mapping"},
 
 		// Of the base.
 		{"name: mine\nhashTag: '{}'\n", "f:1:1: no base: name the profile that this one changes, as in base: codis, or give one to Extend"},
-		{"name: mine\nbase: codis@x\n", `f:2:7: bad version "x": want one such as 6.2`},
-		{"name: mine\nbase: 5\n", "f:2:7: this has to be a text, and is the number 5: put it in quotes"},
 
 		// Of the rules.
-		{head + "commands:\n  - GET\n", `f:4:5: a rule has to be a mapping of keys to values, and this is the text "GET"`},
 		{head + "commands:\n  - command: []\n" + good, "f:4:14: this list is empty"},
-		{head + "commands:\n  - command: [GET, [SET]]\n" + good, "f:4:20: this has to be a text, and is a list"},
 		{head + "commands:\n  - command: GET,SET\n" + good, `f:4:14: bad command "GET,SET": of several, write a list, as in [GET, SET]`},
-		{head + "commands:\n  - command: A B C\n" + good, `f:4:14: bad command "A B C": want one command, or one and its subcommand`},
 		{
 			head + "commands:\n  - command: GET\n" + good + "  - command: [SET, get]\n" + good,
 			`f:8:20: a second rule for "GET", the first is in line 4`,
@@ -96,14 +77,6 @@ func TestErrors(t *testing.T) {
 		{
 			head + "commands:\n  - {command: X, why: w, source: s, verdict: pass}\n", `f:4:46: unknown verdict "pass", known are ` +
 				"ok, refused, closes, onekey, sameslot, split, backend, misrouted, unknown, harms",
-		},
-		{
-			head + "commands:\n  - command: X\n" + good + "    args: a\n",
-			`f:8:11: bad argument count "a": want -, 2, 2+, 2-4, 2+keys or pairs`,
-		},
-		{
-			head + "commands:\n  - command: X\n" + good + "    route: 0\n",
-			`f:8:12: bad route "0": want -, local, any, all or the index of a word`,
 		},
 		{
 			head + "commands:\n  - command: X\n" + good + "    keys: a\n",
@@ -159,9 +132,7 @@ func TestErrorsInJSON(t *testing.T) {
 	for _, of := range []struct{ data, want string }{
 		{"{\n\t\"name\": \"é\", \"titel\": 5\n}", "f.json:2:15: unknown key \"titel\", did you mean title?"},
 		{"{\n\t\"name\": \"a\",\n}", "f.json:3:1: no valid JSON: invalid character '}' looking for beginning of object key string"},
-		{"name: a\n", "f.json:1:2: no valid JSON: invalid character 'a' in literal null (expecting 'u')"},
 		{"{\"name\": \"a\"\n", "f.json:1:13: no valid JSON: unexpected end of JSON input"},
-		{"{\"name\": \"a\"} {}", "f.json:1:15: no valid JSON: invalid character '{' after top-level value"},
 		{"{\"name\": \"a\",\n \"name\": null}", "f.json:2:2: a second name, the first is in line 1"},
 		{"{\"name\": \"a\",\n \"closes\": [],\n \"clients\": 1.5}", "f.json:2:12: this can only be true: of a proxy that answers, give the text as refusal\n" +
 			"f.json:3:13: this has to be a whole number above zero, without quotes, or unlimited, and is the number 1.5"},
@@ -171,7 +142,8 @@ func TestErrorsInJSON(t *testing.T) {
 	}
 }
 
-// The time for a large file full of errors is linear: if it were quadratic, this test would not end.
+// The time for a large file full of errors is linear: if it were quadratic, this test would not end. Each
+// error is readable.
 func TestManyErrors(t *testing.T) {
 	for name, data := range map[string]string{
 		"rules":   "name: a\ncommands:\n" + strings.Repeat("  - {command: A B C, args: x}\n", 8_000),
@@ -180,20 +152,19 @@ func TestManyErrors(t *testing.T) {
 		"deep":    strings.Repeat("[", 1_000_000),
 		"deeper":  strings.Repeat("- ", 500_000),
 		"long":    "name: " + strings.Repeat("a", 1_000_000),
-		"unknown": strings.Repeat("a", 1000) + ": b",
+		"unknown": strings.Repeat("ü", 1000) + ": b",
 		"bomb":    "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nname: *c\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := custom.Extend(proxycompat.Codis32(), "f", []byte(data))
-			if name != "long" {
-				require.Error(t, err)
+			if name == "long" {
+				require.NoError(t, err)
+				return
+			}
+			require.Error(t, err)
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				require.Less(t, len(line), 400)
 			}
 		})
 	}
-}
-
-func TestErrorsStayReadable(t *testing.T) {
-	_, err := custom.Extend(proxycompat.Codis32(), "f", []byte("name: a\n"+strings.Repeat("ü", 500)+": b\n"))
-	require.Error(t, err)
-	assert.Less(t, len(err.Error()), 400)
 }

@@ -83,22 +83,17 @@ func TestUnusualValidFiles(t *testing.T) {
 		data string
 		want proxycompat.Changes
 	}{
-		"flow":        {"{name: mine}", proxycompat.Changes{Name: "mine"}},
-		"mark":        {"\ufeffname: mine\n", proxycompat.Changes{Name: "mine"}},
-		"CRLF":        {"name: mine\r\ntitle: a b\r\n", proxycompat.Changes{Name: "mine", Title: "a b"}},
-		"dashes":      {"---\nname: mine\n...\n", proxycompat.Changes{Name: "mine"}},
-		"anchor":      {"name: &n mine\n", proxycompat.Changes{Name: "mine"}},
-		"tag":         {"name: mine\ntitle: !!str 5\n", proxycompat.Changes{Name: "mine", Title: "5"}},
-		"norway":      {"name: no\n", proxycompat.Changes{Name: "no"}},
-		"closes":      {"name: mine\ncloses: true\n", proxycompat.Changes{Name: "mine", Refusal: "-"}},
-		"never":       {"name: mine\nidle: never\nclients: unlimited\n", proxycompat.Changes{Name: "mine", Idle: -1, Clients: -1}},
-		"quoted":      {"name: mine\nbackend: \"7.10\"\n", proxycompat.Changes{Name: "mine", Backend: "7.10"}},
-		"three parts": {"name: mine\nbackend: 6.2.14\n", proxycompat.Changes{Name: "mine", Backend: "6.2"}},
-		"no rules":    {"name: mine\ncommands: []\n", proxycompat.Changes{Name: "mine"}},
-		"JSON":        {"{\"name\": \"mine\", \"clients\": 5}", proxycompat.Changes{Name: "mine", Clients: 5}},
-		"tabs":        {"\ufeff{\n\t\"name\": \"mine\",\r\n\t\"backend\":\t7.10\r\n}", proxycompat.Changes{Name: "mine", Backend: "7.10"}},
-		"surrogates":  {`{"name": "mine", "title": "\ud83d\ude00\/"}`, proxycompat.Changes{Name: "mine", Title: "😀/"}},
-		"folded":      {"name: mine\nabout: >-\n  a\n  b\n", proxycompat.Changes{Name: "mine", About: "a b"}},
+		"flow":       {"{name: mine}", proxycompat.Changes{Name: "mine"}},
+		"mark":       {"\ufeffname: mine\n", proxycompat.Changes{Name: "mine"}},
+		"CRLF":       {"name: mine\r\ntitle: a b\r\n", proxycompat.Changes{Name: "mine", Title: "a b"}},
+		"anchor":     {"name: &n mine\n", proxycompat.Changes{Name: "mine"}},
+		"tag":        {"name: mine\ntitle: !!str 5\n", proxycompat.Changes{Name: "mine", Title: "5"}},
+		"norway":     {"name: no\n", proxycompat.Changes{Name: "no"}},
+		"closes":     {"name: mine\ncloses: true\n", proxycompat.Changes{Name: "mine", Refusal: "-"}},
+		"never":      {"name: mine\nidle: never\nclients: unlimited\n", proxycompat.Changes{Name: "mine", Idle: -1, Clients: -1}},
+		"JSON":       {"{\"name\": \"mine\", \"clients\": 5}", proxycompat.Changes{Name: "mine", Clients: 5}},
+		"tabs":       {"\ufeff{\n\t\"name\": \"mine\",\r\n\t\"backend\":\t7.10\r\n}", proxycompat.Changes{Name: "mine", Backend: "7.10"}},
+		"surrogates": {`{"name": "mine", "title": "\ud83d\ude00\/"}`, proxycompat.Changes{Name: "mine", Title: "😀/"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := custom.Extend(base, "mine", []byte(of.data))
@@ -131,6 +126,24 @@ func TestLoad(t *testing.T) {
 	path = file("large.yaml", everyKey+strings.Repeat("#", custom.MaxSize))
 	_, err = custom.Load(path)
 	require.EqualError(t, err, path+":1: the file is larger than 1048576 bytes")
+}
+
+func TestOpen(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rooms")
+	require.NoError(t, os.WriteFile(file, []byte("name: rooms\nbase: codis@3.2\nabout: ours\ntitle: ours\n"), 0o600))
+	for given, want := range map[string]string{
+		"codis": "codis", "CODIS": "codis", "codis@3.2": "codis@3.2", "envoy-old@7.0": "envoy-old@7.0", file: "rooms",
+	} {
+		p, err := custom.Open(given)
+		require.NoError(t, err, given)
+		assert.Equal(t, want, p.Name(), given)
+	}
+	for given, want := range map[string]string{
+		"haproxy": "known are alibaba, ", "codis@new": "bad version", "missing.yaml": "missing.yaml", "./missing": "missing",
+	} {
+		_, err := custom.Open(given)
+		require.ErrorContains(t, err, want, given)
+	}
 }
 
 func TestExtendDoesNotTouchItsBase(t *testing.T) {
