@@ -110,7 +110,7 @@ func TestStreamArgumentsNewerThanTheServer(t *testing.T) {
 func TestNewerArgumentIsCaughtAtTheSocket(t *testing.T) {
 	p, err := proxycompat.Lookup("codis@3.2")
 	require.NoError(t, err)
-	conn, server := guarded(t, p)
+	conn, server := piped(t, proxycompat.Hook(p).DialHook)
 	go func() { _, _ = server.Read(make([]byte, 1)) }()
 	_, err = conn.Write(resp.AppendCommand(nil, "HSET", "k", "f", "v", "g", "w"))
 	require.ErrorIs(t, err, rmw.ErrUnsupported)

@@ -21,24 +21,24 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// helloPipe returns a connection of a HelloDialer and the server's end.
-func helloPipe(t *testing.T) (conn, server net.Conn) {
+// piped returns a connection that wrap makes of one end of a pipe, and the other end.
+func piped(t *testing.T, wrap func(redis.DialHook) redis.DialHook) (conn, server net.Conn) {
 	t.Helper()
 	client, server := net.Pipe()
-	conn, err := proxycompat.HelloDialer(func(context.Context, string, string) (net.Conn, error) {
-		return client, nil
-	})(background, "", "")
+	conn, err := wrap(func(context.Context, string, string) (net.Conn, error) { return client, nil })(background, "", "")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(); _ = server.Close() })
 	return conn, server
 }
+
+func helloDialer(dial redis.DialHook) redis.DialHook { return proxycompat.HelloDialer(dial) }
 
 func TestHelloInEverySplit(t *testing.T) {
 	for _, hello := range []string{string(resp.AppendCommand(nil, "hello", "2")), "hello 2\r\n", "hello\r\n"} {
 		rest := string(resp.AppendCommand(nil, "HELLOX", "3")) + string(resp.AppendCommand(nil, "HELLO", "3"))
 		stream := hello + hello + rest
 		for i := range len(stream) + 1 {
-			conn, server := helloPipe(t)
+			conn, server := piped(t, helloDialer)
 			got := make(chan string)
 			go func() {
 				b, _ := io.ReadAll(io.LimitReader(server, int64(len(rest))))
@@ -70,7 +70,7 @@ func TestHelloAnswers(t *testing.T) {
 		{[]string{"HELLO", "2", "AUTH", "default", "pw"}, "ERR unknown command 'hello'"},
 		{[]string{"HELLO", "3", "SETNAME", "x"}, "ERR unknown command 'hello'"},
 	} {
-		conn, _ := helloPipe(t)
+		conn, _ := piped(t, helloDialer)
 		_, err := conn.Write(resp.AppendCommand(nil, test.args...))
 		require.NoError(t, err)
 		_, err = conn.Read(nil)
@@ -84,7 +84,7 @@ func TestHelloAnswers(t *testing.T) {
 
 func TestHelloReadWaitsAndWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn, _ := helloPipe(t)
+		conn, _ := piped(t, helloDialer)
 		began := time.Now()
 		require.NoError(t, conn.SetReadDeadline(began.Add(3*time.Second)))
 		_, err := conn.Read(make([]byte, 1))

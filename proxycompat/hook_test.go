@@ -3,7 +3,6 @@ package proxycompat_test
 import (
 	"context"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,16 +91,8 @@ func TestHookCatchesSubscribeAtTheSocket(t *testing.T) {
 
 func TestHookLetsTheHandshakeWork(t *testing.T) {
 	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05(), proxycompat.Redis()} {
-		p, rdb := hooked(t, profile, func(o *redis.Options) { // go-redis' defaults, no HelloDialer
-			d := o.Dialer
-			*o = redis.Options{Addr: o.Addr, Dialer: d, MaxRetries: -1}
-			if profile.Name() != "redis" {
-				o.Dialer = nil
-			}
-		})
-		if profile.Name() != "redis" {
-			rdb.Options().Dialer = p.Dial
-		}
+		p, rdb := hooked(t, profile, func(o *redis.Options) { *o = redis.Options{MaxRetries: -1} }) // no HelloDialer
+		rdb.Options().Dialer = p.Dial
 		require.NoError(t, rdb.Set(background, "k", "v", 0).Err(), profile.Name())
 		if profile.Name() != "redis" {
 			assert.Equal(t, map[string]int{"SET": 1}, p.Count(), "no HELLO, no CLIENT")
@@ -118,22 +109,11 @@ func TestHookNamesAHandshakeThatCannotWork(t *testing.T) {
 	require.ErrorContains(t, rdb.Get(background, "k").Err(), "SELECT not sent: twemproxy")
 }
 
-// guarded returns a connection as the hook makes it and the server's end.
-func guarded(t *testing.T, p *proxycompat.Profile) (client, server net.Conn) {
-	t.Helper()
-	client, server = net.Pipe()
-	conn, err := proxycompat.Hook(p).DialHook(
-		func(context.Context, string, string) (net.Conn, error) { return client, nil })(background, "", "")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close(); _ = server.Close() })
-	return conn, server
-}
-
 func TestGuardAtEveryByte(t *testing.T) {
 	good := string(resp.AppendCommand(resp.AppendCommand(nil, "SET", "k", "WATCH\r\n"), "GET", "k"))
 	bad := string(resp.AppendCommand(nil, "WATCH", "k"))
 	for i := range good + bad {
-		conn, server := guarded(t, proxycompat.Codis32())
+		conn, server := piped(t, proxycompat.Hook(proxycompat.Codis32()).DialHook)
 		got := make(chan string)
 		go func() {
 			b, _ := io.ReadAll(server)
@@ -151,7 +131,7 @@ func TestGuardAtEveryByte(t *testing.T) {
 		require.NoError(t, conn.Close())
 		assert.True(t, strings.HasPrefix(good, <-got), "nothing of WATCH left, split at %d", i)
 	}
-	conn, _ := guarded(t, proxycompat.Codis32())
+	conn, _ := piped(t, proxycompat.Hook(proxycompat.Codis32()).DialHook)
 	_, err := io.WriteString(conn, "*1\r\n:1\r\n")
 	require.ErrorIs(t, err, resp.ErrProtocol)
 }
@@ -160,7 +140,7 @@ func TestGuardAtEveryByte(t *testing.T) {
 // goroutine.
 func TestGuardWakesWaitingRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn, _ := guarded(t, proxycompat.Codis32())
+		conn, _ := piped(t, proxycompat.Hook(proxycompat.Codis32()).DialHook)
 		woken := make(chan error, 1)
 		go func() {
 			_, err := conn.Read(make([]byte, 1))

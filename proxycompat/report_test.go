@@ -3,7 +3,6 @@ package proxycompat_test
 import (
 	"context"
 	"io"
-	"net"
 	"sync"
 	"testing"
 
@@ -90,11 +89,8 @@ func TestReportLetsAllPass(t *testing.T) {
 func TestReportChangesNoByte(t *testing.T) {
 	text := "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\nPING inline\r\n*1\r\n:1\r\nwhat is this"
 	for i := range text {
-		client, server := net.Pipe()
 		var seen reports
-		conn, err := proxycompat.Report(proxycompat.Codis32(), seen.add).DialHook(
-			func(context.Context, string, string) (net.Conn, error) { return client, nil })(background, "", "")
-		require.NoError(t, err)
+		conn, server := piped(t, proxycompat.Report(proxycompat.Codis32(), seen.add).DialHook)
 		got := make(chan string)
 		go func() {
 			b, _ := io.ReadAll(server)
