@@ -50,7 +50,7 @@ func (s *session) before(f *Fault, args []string) (o outcome, done bool) {
 			o.reply = resp.AppendError(nil, f.Text)
 		}
 	case Delay:
-		if s.wait(f.Delay) {
+		if s.p.wait(f.Delay) {
 			return o, false
 		}
 		o.then = closeAfter
@@ -75,7 +75,7 @@ func (s *session) after(f *Fault, o *outcome) {
 	case HangReply:
 		o.then, o.hangs = hang, f.Delay
 	case DelayReply:
-		s.wait(f.Delay)
+		s.p.wait(f.Delay)
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *session) executeLater(f *Fault, args []string) {
 		p: s.p, id: s.id, links: map[int]*link{}, database: s.database, authed: s.authed, pin: pinned{backend: Local},
 	}
 	s.p.wg.Go(func() {
-		if !later.wait(f.Delay) {
+		if !s.p.wait(f.Delay) {
 			return
 		}
 		o := later.execute(args)

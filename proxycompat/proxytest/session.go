@@ -124,42 +124,31 @@ func (s *session) serve(batch [][]string) bool {
 			break
 		}
 	}
-	switch last.then {
-	case goOn:
-		return s.flush(out)
-	case closeMute: // twemproxy: earlier replies are lost, too
-		return false
-	case closeAfter:
-		s.flush(out)
-		return false
-	default: // hang
-		s.flush(out)
-		var over <-chan time.Time
-		if last.hangs > 0 {
-			t := time.NewTimer(last.hangs)
-			defer t.Stop()
-			over = t.C
-		}
-		select {
-		case <-over:
-		case <-s.gone:
-		case <-s.p.ctx.Done():
-		}
-		return false
+	if len(out) > 0 && last.then != closeMute { // twemproxy: earlier replies are lost, too
+		// A failed write is no reason to stop: commands already received are executed even if the client has
+		// disconnected.
+		_, _ = s.conn.Write(out)
 	}
+	if last.then == hang {
+		s.hang(last.hangs)
+	}
+	return last.then == goOn
 }
 
-func (s *session) flush(out []byte) bool {
-	if len(out) == 0 {
-		return true
+// hang waits until the client has disconnected, or for d if it is not 0.
+func (s *session) hang(d time.Duration) {
+	var over <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		over = t.C
 	}
-	// A failed write is no reason to stop: commands already received are executed even if the client has
-	// disconnected.
-	_, _ = s.conn.Write(out)
-	return true
+	select {
+	case <-over:
+	case <-s.gone:
+	case <-s.p.ctx.Done():
+	}
 }
-
-func (s *session) wait(d time.Duration) bool { return s.p.wait(d) }
 
 // wait waits for d, and reports whether the proxy still runs.
 func (p *Proxy) wait(d time.Duration) bool {
