@@ -21,16 +21,6 @@ func bubble(t *testing.T, fn func(t *testing.T, p *proxytest.Proxy, rdb *redis.C
 	})
 }
 
-func TestKeysExpireInFakeTime(t *testing.T) {
-	bubble(t, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
-		require.NoError(t, rdb.Set(background, "k", "v", 10*time.Second).Err())
-		time.Sleep(10*time.Second - time.Millisecond)
-		assert.EqualValues(t, 1, rdb.Exists(background, "k").Val())
-		time.Sleep(time.Millisecond)
-		assert.EqualValues(t, 0, rdb.Exists(background, "k").Val())
-	})
-}
-
 func TestFaultActions(t *testing.T) {
 	const timeout = 5 * time.Second // go-redis' ReadTimeout
 	tests := []struct {

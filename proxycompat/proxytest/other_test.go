@@ -74,29 +74,6 @@ func TestTwemproxyBackendDown(t *testing.T) {
 	require.ErrorContains(t, rdb.Get(background, "k").Err(), "ERR Connection refused")
 }
 
-func TestRedisIsTransparent(t *testing.T) {
-	for _, memory := range []bool{false, true} {
-		p, rdb := start(t, proxytest.Config{Profile: proxycompat.Redis(), InMemory: memory})
-		require.NoError(t, rdb.Set(background, "k", "1", 0).Err())
-		err := rdb.Watch(background, func(tx *redis.Tx) error {
-			require.NoError(t, p.Engine(0).Set("k", "2")) // another writer
-			_, err := tx.TxPipelined(background, func(pipe redis.Pipeliner) error {
-				pipe.Set(background, "k", "3", 0)
-				return nil
-			})
-			return err
-		}, "k")
-		require.ErrorIs(t, err, redis.TxFailedErr)
-		_, err = rdb.TxPipelined(background, func(pipe redis.Pipeliner) error {
-			pipe.Set(background, "k", "4", 0)
-			pipe.Set(background, "l", "4", 0)
-			return nil
-		})
-		require.NoError(t, err)
-		assert.Equal(t, "4", rdb.Get(background, "k").Val())
-	}
-}
-
 func TestRedisDefaultClientAndPubSub(t *testing.T) {
 	p, _ := start(t, proxytest.Config{Profile: proxycompat.Redis()})
 	rdb := redis.NewClient(&redis.Options{Addr: p.Addr()}) // RESP3
@@ -117,13 +94,6 @@ func TestRedisDefaultClientAndPubSub(t *testing.T) {
 func TestRedisHasOneServer(t *testing.T) {
 	_, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), Engines: 2})
 	require.ErrorContains(t, err, "exactly one server")
-}
-
-func TestRealBackends(t *testing.T) {
-	behind, _ := start(t, proxytest.Config{Profile: proxycompat.Redis()})
-	_, rdb := start(t, proxytest.Config{Backends: []string{behind.Addr()}})
-	require.NoError(t, rdb.Set(background, "k", "v", 0).Err())
-	assert.True(t, behind.Engine(0).Exists("k"))
 }
 
 func TestCloseLeavesNothing(t *testing.T) {
