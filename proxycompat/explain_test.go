@@ -78,16 +78,13 @@ func TestExplain(t *testing.T) {
 			func(o *redis.Options) { o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} },
 			grades{"codis": "fatal TLSConfig", "twemproxy": "fatal TLSConfig", "redis": ""},
 		},
-		"few active":  {func(o *redis.Options) { o.MaxActiveConns = 2000 }, grades{"codis": ""}},
-		"never again": {func(o *redis.Options) { o.MaxRetries = -2 }, grades{"codis": ""}},
-		"retries":     {func(o *redis.Options) { o.MaxRetries = 0 }, grades{"codis": "costs MaxRetries", "redis": ""}},
-		"no timeout":  {func(o *redis.Options) { o.ReadTimeout = -1 }, grades{"codis": "costs ReadTimeout"}},
+		"retries":    {func(o *redis.Options) { o.MaxRetries = 0 }, grades{"codis": "costs MaxRetries", "redis": ""}},
+		"no timeout": {func(o *redis.Options) { o.ReadTimeout = -1 }, grades{"codis": "costs ReadTimeout"}},
 		"idle": {
 			func(o *redis.Options) { o.ConnMaxIdleTime = 0 },
 			grades{"codis": "costs ConnMaxIdleTime", "predixy": "costs ConnMaxIdleTime", "twemproxy": ""},
 		},
-		"idle for ever": {func(o *redis.Options) { o.ConnMaxIdleTime = -1 }, grades{"codis": "costs ConnMaxIdleTime"}},
-		"large pool":    {func(o *redis.Options) { o.PoolSize = 200 }, grades{"codis": "costs PoolSize", "twemproxy": ""}},
+		"large pool": {func(o *redis.Options) { o.PoolSize = 200 }, grades{"codis": "costs PoolSize", "twemproxy": ""}},
 	} {
 		for profile, want := range c.want {
 			t.Run(name+", "+profile, func(t *testing.T) {
