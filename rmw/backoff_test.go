@@ -1,12 +1,13 @@
 package rmw_test
 
 import (
+	"cmp"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
 
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -23,6 +24,7 @@ func TestBackoffDoublesUpToItsCeiling(t *testing.T) {
 		assert.Equal(t, b.Delay(1, 0.5), b.Delay(attempt, 0.5), "attempt %d", attempt)
 	}
 	assert.Zero(t, b.Delay(4, 0))
+	assert.Equal(t, time.Minute/2, rmw.Backoff{Base: time.Minute}.Delay(1, 0.5), "no Max")
 	assert.Equal(t, 500*time.Millisecond, rmw.Backoff{Base: time.Minute, Max: time.Second}.Delay(1, 0.5), "a Base above Max")
 }
 
@@ -33,43 +35,17 @@ func TestZeroBackoffDoesNotWait(t *testing.T) {
 	}
 }
 
-// Everything that is promised of any Backoff, over many of them.
+// Each Delay is within the ceiling, and the longest one does not fall from attempt to attempt.
 func TestBackoffProperties(t *testing.T) {
-	const most = time.Duration(math.MaxInt64)
-	edges := []time.Duration{
-		1, 2, 3, time.Millisecond, time.Second, 1<<53 - 1, 1<<53 + 1, 1<<61 + 1,
-		1<<62 - 1, 1 << 62, 1<<62 + 1, 1<<62 + 12345, most - 1, most,
-	}
-	random := rand.New(rand.NewPCG(1, 2))
-	for len(edges) < 60 {
-		edges = append(edges, 1+time.Duration(random.Int64()>>random.IntN(63)))
-	}
-	attempts := []int{1, 2, 3, 10, 61, 62, 63, 64, 65, 1000, 1 << 30, math.MaxInt}
-	jitters := []float64{0, math.SmallestNonzeroFloat64, 0.5, random.Float64(), almostOne}
-	for _, base := range edges {
-		for _, limit := range append(edges, 0) {
-			b := rmw.Backoff{Base: base, Max: limit}
-			ceiling := limit
-			if limit == 0 {
-				ceiling = 1 << 62
-			}
-			var before time.Duration
-			for _, attempt := range attempts {
-				for _, jitter := range jitters {
-					d := b.Delay(attempt, jitter)
-					if d < 0 || d > ceiling {
-						t.Fatalf("%+v: Delay(%d, %v) = %d, not within [0, %d]", b, attempt, jitter, d, ceiling)
-					}
-					if again := b.Delay(attempt, jitter); again != d {
-						t.Fatalf("%+v: Delay(%d, %v) = %d, then %d", b, attempt, jitter, d, again)
-					}
-				}
-				longest := b.Delay(attempt, almostOne)
-				if longest < before {
-					t.Fatalf("%+v: Delay(%d) may be %d, but was up to %d before", b, attempt, longest, before)
-				}
-				before = longest
-			}
+	rapid.Check(t, func(t *rapid.T) {
+		b := rmw.Backoff{
+			Base: time.Duration(rapid.Int64Min(1).Draw(t, "Base")), Max: time.Duration(rapid.Int64Min(0).Draw(t, "Max")),
 		}
-	}
+		ceiling := cmp.Or(b.Max, 1<<62)
+		attempt := rapid.OneOf(rapid.IntRange(1, 70), rapid.IntMin(1)).Draw(t, "attempt")
+		delay, longest := b.Delay(attempt, rapid.Float64Range(0, almostOne).Draw(t, "jitter")), b.Delay(attempt, almostOne)
+		if before := b.Delay(attempt-1, almostOne); delay < 0 || delay > longest || longest > ceiling || longest < before {
+			t.Fatalf("%d of up to %d, with a ceiling of %d, after up to %d", delay, longest, ceiling, before)
+		}
+	})
 }

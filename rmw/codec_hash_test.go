@@ -2,7 +2,6 @@ package rmw_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -69,12 +68,6 @@ func TestHashOfKeepsFieldsItDoesNotKnow(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"state": "closed", "added by a newer release": "x", "Note": "y", "private": "z", "": "empty name", "calls": "0", "Active": "false",
 	}, v.Fields())
-}
-
-func TestHashOfReadsMissingFieldsAsZero(t *testing.T) {
-	var s session
-	require.NoError(t, rmw.HashOf[session]().Decode(rmw.Hash(map[string]string{"other": "x"}), &s))
-	assert.Zero(t, s)
 }
 
 func TestHashOfCannotStoreAHashWithoutFields(t *testing.T) {
@@ -193,15 +186,6 @@ func TestHashOfRefusesTypesItCannotStore(t *testing.T) {
 		B string
 		A string `redis:"B,omitempty"`
 	}](t, `fields B and A both use the hash field "B"`)
-	assertUnusable[struct{ F []string }](t, ".F: text cannot stand for a []string")
-	assertUnusable[struct{ F map[string]int }](t, "text cannot stand for a map[string]int")
-	assertUnusable[struct{ F *int }](t, "text cannot stand for a *int")
-	assertUnusable[struct{ F *time.Time }](t, "text cannot stand for a *time.Time")
-	assertUnusable[struct{ F any }](t, "text cannot stand for a interface {}")
-	assertUnusable[struct{ F func() }](t, "text cannot stand for a func()")
-	assertUnusable[struct{ F complex64 }](t, "text cannot stand for a complex64")
-	assertUnusable[struct{ F onlyTo }](t, "text cannot stand for a rmw_test.onlyTo")
-	assertUnusable[struct{ F json.RawMessage }](t, "text cannot stand for a json.RawMessage")
 	assertUnusable[struct{ F room }](t, "text cannot stand for a rmw_test.room; tag it `redis:\"-\"`")
 }
 

@@ -15,37 +15,25 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// reasons is every reason, the text users search for, and whether the same
-// Update may be sent again.
-func reasons() []struct {
+// reasons are all reasons, the texts that users search for, and whether the same Update may be sent again.
+var reasons = []struct {
 	reason    error
 	text      string
 	retryable bool
-} {
-	return []struct {
-		reason    error
-		text      string
-		retryable bool
-	}{
-		{rmw.ErrContended, "contended: other writers kept the key busy", true},
-		{rmw.ErrLockLost, "lock lost: the lease ended before the update did", true},
-		{rmw.ErrUnavailable, "store unavailable", true},
-		{rmw.ErrOutcomeUnknown, "outcome unknown: the write was sent but its answer was lost", false},
-		{rmw.ErrWrongKind, "wrong kind of value", false},
-		{rmw.ErrUnsupported, "unsupported by this server or proxy", false},
-		{rmw.ErrInvalid, "invalid argument", false},
-		{rmw.ErrClosed, "store closed", false},
-	}
+}{
+	{rmw.ErrContended, "contended: other writers kept the key busy", true},
+	{rmw.ErrLockLost, "lock lost: the lease ended before the update did", true},
+	{rmw.ErrUnavailable, "store unavailable", true},
+	{rmw.ErrOutcomeUnknown, "outcome unknown: the write was sent but its answer was lost", false},
+	{rmw.ErrWrongKind, "wrong kind of value", false},
+	{rmw.ErrUnsupported, "unsupported by this server or proxy", false},
+	{rmw.ErrInvalid, "invalid argument", false},
+	{rmw.ErrClosed, "store closed", false},
 }
 
 func TestEveryReasonHasItsText(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range reasons() {
+	for _, r := range reasons {
 		assert.EqualError(t, r.reason, r.text)
-		assert.False(t, seen[r.text], "two reasons with one text")
-		seen[r.text] = true
-		assert.EqualError(t, &rmw.Error{Path: "cas", Op: "exec", Key: "room:7", Attempts: 3, Reason: r.reason, Cause: io.EOF},
-			`cas: exec "room:7" (attempt 3): `+r.text+": EOF")
 	}
 }
 
@@ -79,7 +67,7 @@ func TestErrorIsItsReasonAndItsCause(t *testing.T) {
 }
 
 func TestRetryable(t *testing.T) {
-	for _, r := range reasons() {
+	for _, r := range reasons {
 		forms := []error{
 			r.reason,
 			fmt.Errorf("wrapped: %w", r.reason),
@@ -130,25 +118,15 @@ type failing struct{ rmw.Store }
 
 func (failing) Read(context.Context, rmw.Key) (rmw.Value, error) { return rmw.String("x"), nil }
 
-func TestHostileKeyNamesStayOnOneShortLine(t *testing.T) {
-	for _, name := range []string{
-		"", "room:7", "a\nb", "\r\n-ERR forged\r\n", "\x00\x1b[31mred", "quote \" and \\", "\xff\xfe",
-		"\u2028\u2029\u0085\u202e", "\U0010ffff",
-		strings.Repeat("x", 64<<10), strings.Repeat("\n", 64<<10), strings.Repeat("\x00", 128), strings.Repeat("日", 64<<10),
-		strings.Repeat("\U0010fffe", 64<<10),
-	} {
-		for _, text := range keyTexts(name) {
-			assertOneShortLine(t, text)
-		}
-	}
-	long := keyTexts(strings.Repeat("k", 64<<10))[0]
-	assert.Contains(t, long, strings.Repeat("k", 128)+`"… (65536 bytes)`, "the beginning and the size are what tells keys apart")
-}
-
 func FuzzKeyError(f *testing.F) {
-	for _, name := range []string{"", "room:7", "\n", "\xff", strings.Repeat("\u2028", 100)} {
+	for _, name := range []string{
+		"", "room:7", "\r\n-ERR forged\r\n", "\x00\x1b[31mred", "quote \" and \\", "\xff\xfe", "\u2028\u2029\u0085\u202e",
+		strings.Repeat("x", 64<<10), strings.Repeat("\x00", 128), strings.Repeat("日", 64<<10), strings.Repeat("\U0010fffe", 64<<10),
+	} {
 		f.Add(name)
 	}
+	long := keyTexts(strings.Repeat("k", 64<<10))[0]
+	assert.Contains(f, long, strings.Repeat("k", 128)+`"… (65536 bytes)`, "the beginning and the size identify the key")
 	f.Fuzz(func(t *testing.T, name string) {
 		for _, text := range keyTexts(name) {
 			assertOneShortLine(t, text)

@@ -56,11 +56,6 @@ func TestChainFirstIsOutermost(t *testing.T) {
 	}, log)
 }
 
-func TestChainOfNothingIsTheStore(t *testing.T) {
-	m := rmwtest.NewMemory()
-	assert.Same(t, m, rmw.Chain(m))
-}
-
 func TestAsFindsTheOutermost(t *testing.T) {
 	m := rmwtest.NewMemory()
 	var log []string

@@ -14,26 +14,6 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// Middleware hides nothing of what a Store can do besides.
-func TestAsFindsAPeeker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		seen := 0
-		store := rmw.Chain(rmwtest.NewMemory(),
-			rmw.Observe(func(context.Context, rmw.Event) { seen++ }), rmw.Log(slog.New(slog.DiscardHandler)))
-		key := rmw.Key{Name: "k", TTL: time.Hour}
-		_, err := store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String("x"), nil })
-		require.NoError(t, err)
-		p, ok := rmw.As[rmw.Peeker](store)
-		require.True(t, ok)
-		time.Sleep(time.Minute)
-		v, left, err := p.Peek(t.Context(), key)
-		require.NoError(t, err)
-		assert.Equal(t, "x", v.Text())
-		assert.Equal(t, 59*time.Minute, left)
-		assert.Equal(t, 1, seen, "the update alone")
-	})
-}
-
 func TestTypedPeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := rmwtest.NewMemory()

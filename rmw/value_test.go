@@ -85,14 +85,6 @@ func TestValueNeverChanges(t *testing.T) {
 	assert.Equal(t, "text", s.Text(), "the slice given to Bytes")
 }
 
-// What an edit derives from shares nothing with what it derived.
-func TestDerivedValuesAreIndependent(t *testing.T) {
-	base := rmw.Hash(map[string]string{"a": "1"})
-	one, two := base.With("b", "one"), base.With("b", "two")
-	assert.Equal(t, map[string]string{"a": "1", "b": "one"}, one.Fields())
-	assert.Equal(t, map[string]string{"a": "1", "b": "two"}, two.Fields())
-}
-
 func TestAllVisitsEveryFieldAndMayStop(t *testing.T) {
 	fields := map[string]string{"a": "1", "b": "2", "": "empty name"}
 	v := rmw.Hash(fields)
@@ -103,15 +95,6 @@ func TestAllVisitsEveryFieldAndMayStop(t *testing.T) {
 		break
 	}
 	assert.Equal(t, 1, n)
-}
-
-func TestFieldTellsEmptyFromMissing(t *testing.T) {
-	v := rmw.Hash(map[string]string{"empty": ""})
-	s, ok := v.Field("empty")
-	assert.True(t, ok)
-	assert.Equal(t, "", s)
-	_, ok = v.Field("missing")
-	assert.False(t, ok)
 }
 
 func TestWithOnAStringMakesAHash(t *testing.T) {
