@@ -1,7 +1,6 @@
 package cas_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 
@@ -44,39 +43,4 @@ func TestBudget(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestReadBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, cas.Config{})
-		key := rmw.Key{Name: "s"}
-		f.set(key, "x")
-		f.warm()
-		start := f.meter.Read()
-		v, err := f.store.Read(t.Context(), key)
-		require.NoError(t, err)
-		assert.Equal(t, "x", v.Text())
-		assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
-		assert.Equal(t, []string{"GET"}, f.commands())
-	})
-}
-
-func TestAConflictCostsTheSameAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, cas.Config{})
-		key := rmw.Key{Name: "s"}
-		f.warm()
-		start := f.meter.Read()
-		calls := 0
-		res, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			if calls++; calls == 1 {
-				f.set(key, "theirs,")
-			}
-			return appendText("mine,")(ctx, cur)
-		})
-		require.NoError(t, err)
-		assert.Equal(t, 2, res.Attempts)
-		assert.Equal(t, "theirs,mine,", f.text(key))
-		assert.EqualValues(t, 6, f.meter.Read().Sub(start).RoundTrips)
-	})
 }

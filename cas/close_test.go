@@ -22,6 +22,8 @@ func TestAClosedStoreRefuses(t *testing.T) {
 		require.NoError(t, f.store.Close(), "again")
 		_, err := f.store.Read(t.Context(), rmw.Key{Name: "k"})
 		require.ErrorIs(t, err, rmw.ErrClosed)
+		_, _, err = f.store.Peek(t.Context(), rmw.Key{Name: "k"})
+		require.ErrorIs(t, err, rmw.ErrClosed)
 		_, err = f.store.Update(t.Context(), rmw.Key{Name: "k"}, func(context.Context, rmw.Value) (rmw.Value, error) {
 			t.Error("fn was called")
 			return rmw.Value{}, nil
@@ -30,30 +32,6 @@ func TestAClosedStoreRefuses(t *testing.T) {
 		assert.False(t, rmw.Retryable(err))
 		assert.Empty(t, f.commands(), "nothing is sent")
 		require.NoError(t, f.rdb.Ping(t.Context()).Err(), "the client is not the Store's to close")
-	})
-}
-
-func TestCloseWaitsForAnUpdateWhichFinishes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, cas.Config{})
-		key := rmw.Key{Name: "k"}
-		f.warm()
-		began := time.Now()
-		started := make(chan struct{})
-		result := make(chan error, 1)
-		go func() {
-			_, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
-				close(started)
-				time.Sleep(time.Minute)
-				return rmw.String("x"), nil
-			})
-			result <- err
-		}()
-		<-started
-		require.NoError(t, f.store.Close())
-		assert.Equal(t, time.Minute, time.Since(began))
-		require.NoError(t, <-result, "it is not disturbed")
-		assert.Equal(t, "x", f.text(key))
 	})
 }
 

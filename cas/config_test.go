@@ -47,8 +47,8 @@ func TestConfigValidate(t *testing.T) {
 }
 
 func TestNewWithoutAClientSaysSo(t *testing.T) {
-	for _, cfg := range []cas.Config{{}, {MaxAttempts: -1}} {
-		s := cas.New(nil, cfg)
+	for _, rdb := range []redis.UniversalClient{nil, (*redis.Client)(nil)} {
+		s := cas.New(rdb, cas.Config{MaxAttempts: -1})
 		_, err := s.Read(t.Context(), rmw.Key{Name: "k"})
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 		assert.ErrorContains(t, err, "cas.New needs a client, not nil")
@@ -74,15 +74,4 @@ func TestNewRefusesFullDuplex(t *testing.T) {
 		require.NoError(t, s.Close())
 		require.NoError(t, rdb.Close())
 	}
-}
-
-func TestAnInvalidKeyIsRefusedBeforeAnythingIsSent(t *testing.T) {
-	f := newFixture(t, cas.Config{})
-	for _, key := range []rmw.Key{{}, {Name: "k", Kind: 9}, {Name: "k", TTL: time.Nanosecond}} {
-		_, err := f.store.Read(t.Context(), key)
-		require.ErrorIs(t, err, rmw.ErrInvalid)
-		_, err = f.store.Update(t.Context(), key, appendText("x"))
-		require.ErrorIs(t, err, rmw.ErrInvalid)
-	}
-	assert.Empty(t, f.commands())
 }

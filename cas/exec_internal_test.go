@@ -1,17 +1,11 @@
 package cas
 
 import (
-	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -53,93 +47,5 @@ func TestCommandsWriteNoMoreThanTheChange(t *testing.T) {
 			assert.True(t, cmd.NoRetry(), "go-redis must not send it twice")
 		}
 		assert.Equal(t, tc.want, got, name)
-	}
-}
-
-// server starts one in this process and returns a client and a Store for it.
-func server(t *testing.T) (*proxytest.Proxy, *redis.Client, *Store) {
-	t.Helper()
-	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), InMemory: true})
-	require.NoError(t, err)
-	rdb := redis.NewClient(p.Options())
-	s := New(rdb, Config{})
-	t.Cleanup(func() {
-		require.NoError(t, s.Close())
-		require.NoError(t, rdb.Close())
-		require.NoError(t, p.Close())
-	})
-	return p, rdb, s
-}
-
-// The script that stands in for KEEPTTL does what KEEPTTL does.
-func TestKeepTTLScriptKeepsTheExpiry(t *testing.T) {
-	for _, old := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			p, rdb, s := server(t)
-			s.old.Store(old)
-			ctx := t.Context()
-			update := func(name string) {
-				t.Helper()
-				_, err := s.Update(ctx, rmw.Key{Name: name}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-					return rmw.String(cur.Text() + "x"), nil
-				})
-				require.NoError(t, err)
-			}
-			require.NoError(t, rdb.Set(ctx, "expires", "v", time.Hour).Err())
-			require.NoError(t, rdb.Set(ctx, "stays", "v", 0).Err())
-			time.Sleep(time.Minute)
-			for _, name := range []string{"expires", "stays", "new"} {
-				update(name)
-			}
-			assert.Equal(t, time.Hour-time.Minute, rdb.PTTL(ctx, "expires").Val())
-			assert.EqualValues(t, -1, rdb.PTTL(ctx, "stays").Val())
-			assert.EqualValues(t, -1, rdb.PTTL(ctx, "new").Val())
-			assert.Equal(t, "vx", rdb.Get(ctx, "expires").Val())
-			assert.Equal(t, "x", rdb.Get(ctx, "new").Val())
-			assert.Equal(t, old, p.Count()["EVAL"] == 3)
-
-			// It is the commit of a transaction all the same.
-			calls := 0
-			_, err := s.Update(ctx, rmw.Key{Name: "stays"}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				if calls++; calls == 1 {
-					require.NoError(t, rdb.Set(ctx, "stays", "theirs", 0).Err())
-				}
-				return rmw.String(cur.Text() + "+mine"), nil
-			})
-			require.NoError(t, err)
-			assert.Equal(t, "theirs+mine", rdb.Get(ctx, "stays").Val())
-		})
-	}
-}
-
-func TestReadingSaysWhatItFound(t *testing.T) {
-	_, rdb, _ := server(t)
-	ctx := t.Context()
-	require.NoError(t, rdb.Set(ctx, "text", "", 0).Err())
-	require.NoError(t, rdb.HSet(ctx, "hash", "f", "1").Err())
-	require.NoError(t, rdb.RPush(ctx, "list", "1").Err())
-	for _, inTransaction := range []bool{false, true} {
-		read := func(name string, kind rmw.Kind) (rmw.Value, error) {
-			r := newReading(ctx, rmw.Key{Name: name, Kind: kind}, inTransaction)
-			r.ask(ctx, rdb)
-			return r.value()
-		}
-		v, err := read("text", rmw.KindString)
-		require.NoError(t, err)
-		assert.True(t, v.Equal(rmw.String("")))
-		v, err = read("hash", rmw.KindHash)
-		require.NoError(t, err)
-		assert.True(t, v.Equal(rmw.Hash(map[string]string{"f": "1"})))
-		for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
-			v, err = read("absent", kind)
-			require.NoError(t, err)
-			assert.False(t, v.Exists())
-			_, err = read("list", kind)
-			require.ErrorIs(t, err, rmw.ErrWrongKind)
-		}
-		_, err = read("hash", rmw.KindString)
-		require.ErrorIs(t, err, rmw.ErrWrongKind)
-		_, err = read("text", rmw.KindHash)
-		require.ErrorIs(t, err, rmw.ErrWrongKind)
 	}
 }

@@ -57,3 +57,19 @@ func TestAHooksPanicIsTheCallers(t *testing.T) {
 		})
 	}
 }
+
+// odd is a client whose Watch does something else.
+type odd struct {
+	redis.UniversalClient
+	watch func() error
+}
+
+func (o odd) Watch(context.Context, func(*redis.Tx) error, ...string) error { return o.watch() }
+
+// go-redis' ClusterClient gives up redirects that way: no error, no call.
+func TestWatchThatNeverCalls(t *testing.T) {
+	s := cas.New(odd{watch: func() error { return nil }}, cas.Config{})
+	_, err := s.Update(context.Background(), rmw.Key{Name: "k"}, appendText("x"))
+	require.ErrorIs(t, err, rmw.ErrUnavailable)
+	require.NoError(t, s.Close())
+}

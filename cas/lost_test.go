@@ -56,17 +56,6 @@ func TestANilOfExecIsToldFromALostAnswer(t *testing.T) {
 			})
 		})
 	}
-
-	t.Run("conflict", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, cas.Config{MaxAttempts: 1})
-			key := rmw.Key{Name: "k"}
-			_, err := f.store.Update(t.Context(), key, f.behindItsBack(key, appendText("mine")))
-			require.ErrorIs(t, err, rmw.ErrContended)
-			require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
-			assert.Equal(t, "theirs,", f.text(key))
-		})
-	})
 }
 
 // Before the EXEC nothing can have been written, so a broken connection there is

@@ -11,7 +11,6 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -142,23 +141,4 @@ func TestAnswersOfAPeek(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestPeekEndsWithItsCtxAndWithTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, cas.Config{})
-		f.warm()
-		f.proxy.Inject(proxytest.Fault{Command: "EXEC", Action: proxytest.HangReply})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began := time.Now()
-		_, _, err := f.store.Peek(ctx, rmw.Key{Name: "k"})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, time.Second, time.Since(began))
-		require.NoError(t, f.store.Close())
-		f.proxy.ResetCalls()
-		_, _, err = f.store.Peek(t.Context(), rmw.Key{Name: "k"})
-		require.ErrorIs(t, err, rmw.ErrClosed)
-		assert.Empty(t, f.commands(), "nothing is sent")
-	})
 }

@@ -71,42 +71,6 @@ func (s *scripted) open(cfg cas.Config) (*cas.Store, func()) {
 	return store, func() { _, _ = store.Close(), rdb.Close() }
 }
 
-// Redis before 6.0 takes SET … KEEPTTL into the transaction, and finds out that it
-// does not know it when it executes it. Later updates know better at once.
-func TestAServerWithoutKeepTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		set := ""
-		s := &scripted{replies: func(command string, args []string) string {
-			switch command {
-			case "SET":
-				set = "-ERR syntax error\r\n"
-				return "+QUEUED\r\n"
-			case "EVAL":
-				set = "+OK\r\n"
-				return "+QUEUED\r\n"
-			case "EXEC":
-				return "*1\r\n" + set
-			}
-			return ""
-		}}
-		store, end := s.open(cas.Config{})
-		defer end()
-		res, err := store.Update(t.Context(), rmw.Key{Name: "k"}, appendText("y"))
-		require.NoError(t, err)
-		assert.Equal(t, 2, res.Attempts)
-		assert.True(t, res.Written)
-		first := []string{"WATCH", "GET", "MULTI", "SET", "EXEC", "UNWATCH"}
-		second := []string{"WATCH", "GET", "MULTI", "EVAL", "EXEC"}
-		assert.Equal(t, append(first, second...), s.sent)
-
-		s.sent = nil
-		res, err = store.Update(t.Context(), rmw.Key{Name: "k"}, appendText("y"))
-		require.NoError(t, err)
-		assert.Equal(t, 1, res.Attempts)
-		assert.Equal(t, second, s.sent)
-	})
-}
-
 // Some forks refuse the SET when it is queued.
 func TestAServerThatRefusesKeepTTLWhenItIsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
