@@ -146,42 +146,6 @@ func TestOneRenewalForAllHolds(t *testing.T) {
 	})
 }
 
-// An Observer that panics, or ends its goroutine, harms neither the lock nor later events.
-func TestObserverIsContained(t *testing.T) {
-	for name, harm := range map[string]func(){"panic": func() { panic("boom") }, "goexit": runtime.Goexit} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				var kinds []lock.EventKind
-				l := open(scripted{}, driver.Config{Observer: func(_ context.Context, e lock.Event) {
-					mu.Lock()
-					kinds = append(kinds, e.Kind)
-					mu.Unlock()
-					harm()
-				}})
-				for range 2 {
-					done := make(chan struct{})
-					go func() {
-						defer close(done)
-						_ = l.WithLock(t.Context(), "a", nothing)
-					}()
-					<-done
-				}
-				require.NoError(t, l.Close())
-				mu.Lock()
-				defer mu.Unlock()
-				released := 0
-				for _, kind := range kinds {
-					if kind == lock.EventReleased {
-						released++
-					}
-				}
-				assert.Equal(t, 2, released, "%v", kinds)
-			})
-		})
-	}
-}
-
 // hung does not answer before its ctx ends.
 func hung(ctx context.Context) error {
 	<-ctx.Done()

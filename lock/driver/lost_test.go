@@ -17,16 +17,17 @@ import (
 
 // A session at the service can outlive the loss of a lock: its holder was stuck, or cut off for a
 // while. The Locker releases the lock when the lease and the lock delay have ended, although the
-// function runs on.
+// function runs on. Meanwhile it does not renew the lock.
 func TestLostLockIsReleasedWhileItsFunctionRuns(t *testing.T) {
 	const lease, delay = 9 * time.Second, 3 * time.Second
 	for name, test := range map[string]struct {
-		cfg   driver.Config
-		renew func(context.Context, []*driver.Hold) error
-		after time.Duration // the last lease began
+		cfg     driver.Config
+		renewal error
+		after   time.Duration // the last lease began
+		lost    time.Duration
 	}{
-		"stuck":   {cfg: driver.Config{MaxHold: 10 * time.Second}, after: 9 * time.Second},
-		"cut off": {renew: func(context.Context, []*driver.Hold) error { return rmw.ErrUnavailable }},
+		"stuck":   {cfg: driver.Config{MaxHold: 10 * time.Second}, after: 9 * time.Second, lost: 10 * time.Second},
+		"cut off": {renewal: rmw.ErrUnavailable, lost: lease * 9 / 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -34,7 +35,11 @@ func TestLostLockIsReleasedWhileItsFunctionRuns(t *testing.T) {
 				var mu sync.Mutex
 				var released []time.Duration
 				test.cfg.Lease, test.cfg.LockDelay = lease, delay
-				l := open(scripted{renew: test.renew, release: func(context.Context, string, string) error {
+				renew := func(context.Context, []*driver.Hold) error {
+					assert.Less(t, time.Since(began), test.lost, "a lost lock is renewed")
+					return test.renewal
+				}
+				l := open(scripted{renew: renew, release: func(context.Context, string, string) error {
 					mu.Lock()
 					defer mu.Unlock()
 					released = append(released, time.Since(began))

@@ -2,6 +2,8 @@ package driver_test
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,30 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
-	"github.com/unwatch/unwatch/lock/locktest"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// A lock that its holder has lost is not renewed, although its function still runs: another process gets it
-// when the lease ends.
-func TestLostLocksAreNotRenewed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := locktest.NewMemory(driver.Config{Lease: 3 * time.Second, MaxHold: 10 * time.Second})
-		stuck, begin := make(chan struct{}), time.Now()
-		ended := make(chan error)
-		go func() {
-			ended <- m.WithLock(t.Context(), "a", func(context.Context) error { <-stuck; return nil })
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		require.NoError(t, m.Peer().WithLock(ctx, "a", func(context.Context) error { return nil }))
-		assert.Less(t, time.Since(begin), 14*time.Second, "MaxHold and a lease")
-		close(stuck)
-		require.ErrorIs(t, <-ended, rmw.ErrLockLost)
-	})
-}
 
 // A Service that asks for a renewal during one gets another as soon as that ends.
 func TestRenewalAskedForDuringARenewal(t *testing.T) {
@@ -53,5 +35,89 @@ func TestRenewalAskedForDuringARenewal(t *testing.T) {
 		}))
 		require.NoError(t, l.Close())
 		assert.Equal(t, []time.Duration{10 * time.Second, 11 * time.Second, 21 * time.Second}, at)
+	})
+}
+
+// A lock counts as lost a margin before its lease ends: a tenth, or what the Service asks for. A renewed lease ends earlier by
+// what the Service was late to hear of it, and never later.
+func TestLeaseEnds(t *testing.T) {
+	const lease, short = 12 * time.Second, 12 * time.Second * 9 / 10
+	for name, tc := range map[string]struct {
+		margin   time.Duration
+		renewals int           // that succeed
+		early    time.Duration // by this much before Renew, the Service says
+		want     time.Duration
+	}{
+		"not renewed":      {want: short},
+		"a margin":         {margin: 3 * time.Second, want: 9 * time.Second},
+		"renewed":          {renewals: 1, want: lease/3 + short},
+		"renewed earlier":  {renewals: 1, early: time.Second, want: lease/3 + short - time.Second},
+		"renewed later":    {renewals: 1, early: -5 * time.Second, want: lease/3 + short},
+		"renewed long ago": {renewals: 1, early: lease, want: short}, // the first lease lasts longer
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := driver.New(scripted{renew: func(_ context.Context, holds []*driver.Hold) error {
+					if tc.renewals--; tc.renewals < 0 {
+						return errors.New("down")
+					}
+					holds[0].Since(time.Now().Add(-tc.early))
+					return nil
+				}}, driver.Options{Package: "test", Margin: tc.margin}, driver.Config{Lease: lease})
+				err := l.WithLock(t.Context(), "a", func(ctx context.Context) error {
+					began := time.Now()
+					<-ctx.Done()
+					assert.Equal(t, tc.want, time.Since(began))
+					return nil
+				})
+				require.ErrorIs(t, err, rmw.ErrLockLost)
+			})
+		})
+	}
+}
+
+// A hold that could not be renewed is in jeopardy, renewed soon again, and lost at the end of its lease. The
+// holds beside it are not affected.
+func TestFailOfOneHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var renewals atomic.Int64
+		l := open(scripted{renew: func(_ context.Context, holds []*driver.Hold) error {
+			renewals.Add(1)
+			for _, h := range holds {
+				if h.Name() == "bad" {
+					h.Fail(errors.New("no majority"))
+				}
+			}
+			return nil
+		}}, driver.Config{Lease: 12 * time.Second})
+		good, err := l.Lock(t.Context(), "good")
+		require.NoError(t, err)
+		bad, err := l.Lock(t.Context(), "bad")
+		require.NoError(t, err)
+		<-time.After(5 * time.Second)
+		assert.Equal(t, lock.Jeopardy, lock.StateOf(bad.Context()))
+		assert.Equal(t, lock.Safe, lock.StateOf(good.Context()))
+		assert.EqualValues(t, 2, renewals.Load(), "after a third and a sixteenth of the lease")
+		<-time.After(time.Minute)
+		require.ErrorIs(t, bad.Unlock(), rmw.ErrLockLost)
+		require.NoError(t, good.Unlock())
+	})
+}
+
+// A hold whose renewal succeeds again is safe.
+func TestFailOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var renewals atomic.Int64
+		l := open(scripted{renew: func(_ context.Context, holds []*driver.Hold) error {
+			if renewals.Add(1) == 1 {
+				holds[0].Fail(errors.New("no majority"))
+			}
+			return nil
+		}}, driver.Config{})
+		require.NoError(t, l.WithLock(t.Context(), "a", func(ctx context.Context) error {
+			<-time.After(time.Minute)
+			assert.Equal(t, lock.Safe, lock.StateOf(ctx))
+			return ctx.Err()
+		}))
 	})
 }

@@ -1,9 +1,11 @@
 package lock_test
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,4 +45,24 @@ func FuzzSequencer(f *testing.F) {
 		}
 		assert.Equal(t, string(text), s.String())
 	})
+}
+
+func TestTokenNeedsALock(t *testing.T) {
+	_, err := lock.Token(t.Context())
+	assert.ErrorIs(t, err, rmw.ErrInvalid)
+	assert.ErrorContains(t, err, "pass the ctx that WithLock or Update gave to fn")
+}
+
+func TestEventString(t *testing.T) {
+	for want, e := range map[string]lock.Event{
+		`lock acquired "room:7" label="room" service=redis took=1ms`: {
+			Kind: lock.EventAcquired, Service: "redis", Lock: "room:7", Label: "room", Took: time.Millisecond,
+		},
+		`lock lost "room:7" service=etcd took=2s loss=session err="session ended"`: {
+			Kind: lock.EventLost, Service: "etcd", Lock: "room:7", Took: 2 * time.Second,
+			Loss: lock.LossSession, Err: errors.New("session ended"),
+		},
+	} {
+		assert.Equal(t, want, e.String())
+	}
 }
