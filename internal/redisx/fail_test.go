@@ -2,8 +2,10 @@ package redisx_test
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -48,4 +50,17 @@ func TestFailHidesReplies(t *testing.T) {
 			assert.NotContains(t, fmt.Sprintf(verb, failed), "SECRET", verb)
 		}
 	}
+}
+
+func TestLeft(t *testing.T) {
+	for pttl, want := range map[int64]time.Duration{
+		-2: 0, -1: rmw.NoTTL, 0: time.Millisecond, 1: time.Millisecond, 1500: 1500 * time.Millisecond,
+	} {
+		left, gone := redisx.Left(pttl)
+		assert.Equal(t, want, left, pttl)
+		assert.Equal(t, pttl == -2, gone, pttl)
+	}
+	left, gone := redisx.Left(math.MaxInt64)
+	assert.Greater(t, left, 290*365*24*time.Hour, "not one that has passed")
+	assert.False(t, gone)
 }

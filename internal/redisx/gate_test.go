@@ -34,33 +34,14 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-func TestAClosedGateRefusesNewcomers(t *testing.T) {
-	g := redisx.NewGate()
-	require.NoError(t, g.Enter())
-	g.Leave()
-	assert.False(t, isClosedNow(g.Closing))
-	g.Close()
-	assert.True(t, isClosedNow(g.Closing))
-	require.ErrorIs(t, g.Enter(), rmw.ErrClosed)
-	g.Close()
-	require.ErrorIs(t, g.Enter(), rmw.ErrClosed, "closing again changes nothing")
-}
-
-func isClosedNow(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 func TestCloseWaitsForWhatEntered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := redisx.NewGate()
 		require.NoError(t, g.Enter())
 		require.NoError(t, g.Enter())
+		assert.False(t, isClosed(g.Closing))
 		closed, again := closing(g), closing(g)
+		assert.True(t, isClosed(g.Closing))
 		assert.False(t, isClosed(closed))
 		require.ErrorIs(t, g.Enter(), rmw.ErrClosed, "no newcomers while it waits")
 		g.Leave()
@@ -68,6 +49,7 @@ func TestCloseWaitsForWhatEntered(t *testing.T) {
 		g.Leave()
 		assert.True(t, isClosed(closed))
 		assert.True(t, isClosed(again), "a second Close waits as well")
+		require.ErrorIs(t, g.Enter(), rmw.ErrClosed)
 	})
 }
 
@@ -92,18 +74,6 @@ func TestCloseWaitsForBackgroundWork(t *testing.T) {
 	})
 }
 
-func TestAwaitReturnsWhenTheWorkIsDone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, ctx := range []context.Context{context.Background(), t.Context()} {
-			g := redisx.NewGate()
-			done := false
-			require.NoError(t, g.Await(ctx, func() { time.Sleep(time.Second); done = true }))
-			assert.True(t, done)
-			g.Close()
-		}
-	})
-}
-
 func TestAwaitLetsTheCallerGoAndCloseWaitsForTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := redisx.NewGate()
@@ -118,10 +88,10 @@ func TestAwaitLetsTheCallerGoAndCloseWaitsForTheWork(t *testing.T) {
 
 		var a *redisx.Abandoned
 		require.ErrorAs(t, err, &a)
-		assert.False(t, isClosedNow(a.Finished))
+		assert.False(t, isClosed(a.Finished))
 		g.Close()
 		assert.Equal(t, 5*time.Second, time.Since(began), "Close waits for the work")
-		assert.True(t, isClosedNow(a.Finished))
+		assert.True(t, isClosed(a.Finished))
 		assert.Equal(t, 1, written)
 	})
 }
