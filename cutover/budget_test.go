@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // The price of a call is counted in round trips that the caller waits for.
 func TestRoundTrips(t *testing.T) {
+	long.Repeats(t)
 	keep := func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
 	for name, tc := range map[string]struct {
 		before, now cutover.Stage

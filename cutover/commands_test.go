@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/custom"
@@ -23,6 +24,7 @@ import (
 // Each command acts on a marker as the table of docs/cutover.md says. The profile beside that page
 // refuses the commands that destroy a marker.
 func TestCommandsOnAMarker(t *testing.T) {
+	long.Repeats(t)
 	old, stopOld := server(proxycompat.Redis())
 	defer stopOld()
 	proxy, stopProxy := server(proxycompat.Codis32())

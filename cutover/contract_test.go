@@ -20,7 +20,10 @@ func TestLongContract(t *testing.T) {
 		"flips":   flips{},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "copying" && name != "flips" {
+			switch name {
+			case "copying":
+				long.Repeats(t)
+			case "follow", "half", "reverse":
 				long.Only(t)
 			}
 			rmwtest.RunFake(t, func(t *testing.T) rmwtest.Target { return paths.Moving(t, stage) })

@@ -1,6 +1,7 @@
 package cutover
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,4 +37,25 @@ func TestStageDocument(t *testing.T) {
 	assert.Equal(t, `{"version":1,"epoch":3,"stage":"copying","percent":5,"labels":["room"],"freeze":true}`,
 		encode(Stage{Epoch: 3, Phase: Copying, Percent: 5, Labels: []string{"room"}, Freeze: true}))
 	assert.Equal(t, `{"version":1,"epoch":1,"stage":"follow","percent":0}`, encode(Stage{Epoch: 1}))
+}
+
+// A key that Copying chooses stays chosen as Percent grows.
+func TestChosenKeysStayChosen(t *testing.T) {
+	const keys = 10_000
+	chosen := map[int]int{}
+	for i := range keys {
+		key, before := rmw.Key{Name: fmt.Sprint("room:", i), Label: "room"}, false
+		for percent := range 101 {
+			now := Stage{Percent: percent}.chosen(key)
+			if before && !now || (Stage{Percent: percent, Labels: []string{"other"}}.chosen(key)) {
+				t.Errorf("%s at %d %%", key.Name, percent)
+			}
+			if before = now; now {
+				chosen[percent]++
+			}
+		}
+	}
+	assert.Zero(t, chosen[0])
+	assert.InDelta(t, keys/4, chosen[25], keys/50)
+	assert.Equal(t, keys, chosen[100])
 }

@@ -172,6 +172,8 @@ func TestLongNothingIsLostUnderFaults(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, seed %d", name, seed), func(t *testing.T) {
 				if seed >= c.seeds[0] {
 					long.Only(t)
+				} else if seed > 0 {
+					long.Repeats(t)
 				}
 				require.Empty(t, c.run(t, seed, network{}))
 			})

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -88,6 +89,9 @@ func TestPreflight(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if tc.closed != "" {
+				long.Repeats(t)
+			}
 			bubble(t, func(t *testing.T, r *rig) {
 				require.NoError(t, update(add("x"))(r.open(follow)))
 				p := r.openWith(cutover.Config{Stage: follow, Replicas: tc.replicas})

@@ -13,11 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 func TestSweepRate(t *testing.T) {
+	long.Repeats(t)
 	took := func(change func(*rig, *cutover.SweepConfig)) (took time.Duration) {
 		bubble(t, func(t *testing.T, r *rig) {
 			r.fill(100)
@@ -177,6 +179,7 @@ func (empty) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelin
 // The memory of a pass does not grow with the number of keys: 90,000 keys with names of 100 bytes add
 // less than 100 KB.
 func TestSweepMemory(t *testing.T) {
+	long.Repeats(t)
 	grown := func(chosen func(string)) int64 {
 		live := func() int64 {
 			runtime.GC()
