@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -189,7 +190,7 @@ func (r *rig) steps() map[string]int {
 	return count
 }
 
-// A sweep that moves nothing completes the moves that it finds half done.
+// Verify counts the keys that a crash has left on their way, with their age. A sweep that moves nothing completes their moves.
 func TestSweepCompletesInEveryPhase(t *testing.T) {
 	for _, stage := range []cutover.Stage{
 		follow, {Phase: cutover.Complete}, {Phase: cutover.Copying}, {Phase: cutover.Reverse, Freeze: true},
@@ -197,12 +198,18 @@ func TestSweepCompletesInEveryPhase(t *testing.T) {
 		for _, way := range []cutover.Stage{forward, reverse} {
 			for _, last := range []string{"seal", "fill"} {
 				t.Run(fmt.Sprint(stage, way, last), func(t *testing.T) {
+					if stage.Phase != cutover.Follow {
+						long.Repeats(t)
+					}
 					bubble(t, func(t *testing.T, r *rig) {
 						r.fill(4)
 						if way.Phase == cutover.Reverse {
 							r.swept(forward, r.sweep(4))
 						}
 						r.stopAt(way, map[string]string{"seal": "fill", "fill": "mark"}[last])
+						sleep(30 * time.Second)
+						report := r.verify(3)
+						assert.Zero(t, report.Wrong())
 						p := r.open(stage)
 						pass, err := p.Sweep(t.Context(), r.sweep(4))
 						require.NoError(t, err)
@@ -210,7 +217,10 @@ func TestSweepCompletesInEveryPhase(t *testing.T) {
 						want := 4
 						if way.Phase == cutover.Reverse && last == "fill" {
 							want = 0 // the old store serves; the seal in the new one is harmless
+						} else {
+							assert.InDelta(t, 30*time.Second, report.OldestTransit, float64(15*time.Second))
 						}
+						assert.Equal(t, [2]int{want, 4 - want}, [2]int{report.Transit.Count, report.Open})
 						assert.Equal(t, cutover.Pass{Scanned: pass.Scanned, Completed: want, Kept: 4 - want}, pass)
 						home := [2]string{"string", "list"}
 						if way.Phase == cutover.Copying {
