@@ -70,6 +70,27 @@ func ExampleTyped() {
 	// [] false the room is full
 }
 
+// Restart a key's expiry and change nothing else.
+func ExampleValue_WithTTL() {
+	store := rmwtest.NewMemory()
+	ctx := context.Background()
+	if err := store.Set(ctx, "session:1", rmw.String("open"), time.Minute); err != nil {
+		panic(err)
+	}
+
+	res, err := store.Update(ctx, rmw.Key{Name: "session:1"}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		return cur.WithTTL(30 * time.Minute), nil // of a key that does not exist, this is still nothing
+	})
+	fmt.Println("written:", res.Written, err)
+
+	v, ttl, _ := store.Get(ctx, "session:1")
+	fmt.Println(v.Text(), ttl.Round(time.Minute))
+
+	// Output:
+	// written: true <nil>
+	// open 30m0s
+}
+
 // An edit steers with Keep and Remove: nothing to do, or nothing left to store.
 func ExampleTyped_Edit_keepAndRemove() {
 	members := rmw.NewTyped(rmwtest.NewMemory(), rmw.JSON[map[string]bool]())
@@ -162,4 +183,20 @@ func ExampleChain() {
 	// level=DEBUG msg="rmw update" key=room:7 after="string(13 bytes)" label=room outcome=written written=true attempts=1 waited=0s
 	// <nil> map[update:1]
 	// the Memory below: true
+}
+
+// What to do with an error: try again, look, or give up.
+func ExampleRetryable() {
+	for _, err := range []error{
+		&rmw.Error{Path: "cas", Op: "exec", Key: "room:7", Attempts: 100, Reason: rmw.ErrContended},
+		&rmw.Error{Path: "cas", Op: "exec", Key: "room:7", Attempts: 1, Reason: rmw.ErrOutcomeUnknown, Cause: errors.New("i/o timeout")},
+		&rmw.Error{Path: "cas", Op: "read", Key: "room:7", Cause: context.DeadlineExceeded},
+	} {
+		fmt.Println(rmw.Retryable(err), err)
+	}
+
+	// Output:
+	// true cas: exec "room:7" (attempt 100): contended: other writers kept the key busy
+	// false cas: exec "room:7": outcome unknown: the write was sent but its answer was lost: i/o timeout
+	// false cas: read "room:7": context deadline exceeded
 }
