@@ -21,9 +21,9 @@ var mayArrive = regexp.MustCompile(`^(INFO|INFO commandstats|CLIENT LIST|CLIENT 
 	`ACL WHOAMI|ACL LOG 1000|CLUSTER NODES|MONITOR|SENTINEL GET-MASTER-ADDR-BY-NAME [^ ]+|AUTH [^ ]+( [^ ]+)?)$`)
 
 // fake is a server with the commands of this package. Like a real one it counts all commands,
-// ours included. A test changes it before a run and in a step, when no command is in progress.
+// ours included.
 type fake struct {
-	mu       sync.Mutex // among connections
+	mu       sync.Mutex
 	fields   map[string]string
 	stats    map[string]Stat
 	clients  []string
@@ -78,31 +78,22 @@ func (f *fake) serve(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		reply, after := f.answer(conn, args)
-		if reply == nil {
+		reply := f.answer(conn, args)
+		if f.hangs() {
 			continue
 		}
-		<-time.After(after)
+		if strings.EqualFold(strings.Join(args, " "), "client list") {
+			<-time.After(f.slowness())
+		}
 		if _, err := conn.Write(reply); err != nil {
 			return
 		}
 	}
 }
 
-// answer returns the reply, nil for none, and the time that it takes.
-func (f *fake) answer(conn net.Conn, args []string) (reply []byte, after time.Duration) {
+func (f *fake) answer(conn net.Conn, args []string) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if reply = f.reply(conn, args); f.hang {
-		return nil, 0
-	}
-	if args[0] == "CLIENT" && args[1] == "LIST" {
-		after = f.slow
-	}
-	return reply, after
-}
-
-func (f *fake) reply(conn net.Conn, args []string) []byte {
 	if !mayArrive.MatchString(strings.Join(args, " ")) { // in any test
 		panic(fmt.Sprintf("%q was sent", args))
 	}
@@ -167,36 +158,50 @@ func (f *fake) add(name string, s Stat) {
 	f.stats[name] = f.stats[name].plus(s)
 }
 
+// do calls change under the mutex.
+func (f *fake) do(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+func (f *fake) hangs() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hang
+}
+
+func (f *fake) slowness() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.slow
+}
+
 // use counts calls by clients.
-func (f *fake) use(name string, calls int64) { f.add(name, Stat{Calls: calls}) }
+func (f *fake) use(name string, calls int64) { f.do(func() { f.add(name, Stat{Calls: calls}) }) }
 
 // hangUp closes all connections.
 func (f *fake) hangUp() {
-	for _, c := range f.conns {
-		_ = c.Close()
-	}
-	f.conns = nil
+	f.do(func() {
+		for _, c := range f.conns {
+			_ = c.Close()
+		}
+		f.conns = nil
+	})
 }
 
 // show writes lines to each MONITOR.
 func (f *fake) show(lines ...string) {
+	f.mu.Lock()
+	monitors := slices.Clone(f.monitors)
+	f.mu.Unlock()
 	for _, line := range lines {
-		for _, c := range f.monitors {
+		for _, c := range monitors {
 			if _, err := c.Write([]byte("+1700000000.123456 " + line + "\r\n")); err != nil {
 				return
 			}
 		}
 	}
-}
-
-// lists returns the number of CLIENT LISTs.
-func (f *fake) lists() (n int) {
-	for _, args := range f.received {
-		if strings.Join(args, " ") == "CLIENT LIST" {
-			n++
-		}
-	}
-	return n
 }
 
 func clientLine(id int, name, rest string) string {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -27,72 +28,78 @@ func TestSentinels(t *testing.T) {
 		"too many":        {200, nil, 169},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake()
-			f.clients = slices.Concat(test.other, sentinel)
-			r := ran(t, f, Config{For: time.Minute}, at(3, func() { f.use("PUBLISH", test.publish) }))
-			assert.Equal(t, test.uses, r.Uses)
-			assert.Nil(t, found(r, "SUBSCRIBE"))
-			require.Len(t, r.Attributed, 1)
-			assert.Contains(t, r.Attributed[0].To, "the hello of 1 sentinel")
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.clients = slices.Concat(test.other, sentinel)
+				r := ran(t, f, Config{For: time.Minute}, at(3, func() { f.use("PUBLISH", test.publish) }))
+				assert.Equal(t, test.uses, r.Uses)
+				assert.Nil(t, found(r, "SUBSCRIBE"))
+				require.Len(t, r.Attributed, 1)
+				assert.Contains(t, r.Attributed[0].To, "the hello of 1 sentinel")
+			})
 		})
 	}
 }
 
 // MONITOR shows arguments of a later server version.
 func TestMonitorReportsNewerArguments(t *testing.T) {
-	profile, err := proxycompat.Lookup("codis@3.2")
-	require.NoError(t, err)
-	f := newFake()
-	r := ran(t, f, Config{Profile: profile, Monitor: &MonitorConfig{}}, at(2, func() {
-		f.show(`[0 10.0.0.7:40009] "HSET" "user:17" "a" "secret" "b" "2"`, `[0 10.0.0.7:40009] "HSET" "user:18" "a" "1"`)
-	}))
-	hset := found(r, "HSET")
-	require.NotNil(t, hset)
-	assert.Equal(t, "MC401", hset.Rule)
-	assert.Equal(t, int64(1), hset.Sampled)
-	assert.Equal(t, "more than one field needs Redis 4.0 or later, and the server behind is 3.2", hset.Why)
-	assert.Equal(t, "HMSET, or one HSET for each field", hset.Instead)
-	assert.Equal(t, []string{"user:*"}, hset.Keys)
+	synctest.Test(t, func(t *testing.T) {
+		profile, err := proxycompat.Lookup("codis@3.2")
+		require.NoError(t, err)
+		f := newFake()
+		r := ran(t, f, Config{Profile: profile, Monitor: &MonitorConfig{}}, at(2, func() {
+			f.show(`[0 10.0.0.7:40009] "HSET" "user:17" "a" "secret" "b" "2"`, `[0 10.0.0.7:40009] "HSET" "user:18" "a" "1"`)
+		}))
+		hset := found(r, "HSET")
+		require.NotNil(t, hset)
+		assert.Equal(t, "MC401", hset.Rule)
+		assert.Equal(t, int64(1), hset.Sampled)
+		assert.Equal(t, "more than one field needs Redis 4.0 or later, and the server behind is 3.2", hset.Why)
+		assert.Equal(t, "HMSET, or one HSET for each field", hset.Instead)
+		assert.Equal(t, []string{"user:*"}, hset.Keys)
+	})
 }
 
 func TestMonitorReportsIncompatibleKeys(t *testing.T) {
-	f := newFake()
-	f.clients = []string{
-		clientLine(9, "desk", "flags=N multi=-1 cmd=get"), clientLine(7, ownName+"other", "flags=N multi=-1 cmd=info"),
-	}
-	r := ran(t, f, Config{Monitor: &MonitorConfig{}}, at(2, func() {
-		f.use("SINTER", 2)
-		f.use("PUBLISH", 3)
-		f.use("CLIENT LIST", 1)
-		f.show(
-			`[0 10.0.0.7:40009] "SINTER" "tag:17" "user:18"`, `[0 10.0.0.7:40009] "sinter" "{a}1" "{a}2"`,
-			`[0 10.0.0.7:40009] "PUBLISH" "c" "secret"`, `[0 lua] "publish" "c" "secret"`,
-			`[0 10.0.0.9:1] "PUBLISH" "__sentinel__:hello" "secret"`, `[0 10.0.0.7:40009] "EVAL" "return 1" "0"`,
-			`[0 pipe] "CLIENT" "LIST"`, `[0 10.0.0.7:40007] "CLIENT" "LIST"`, "no line at all")
-	}))
-	var json strings.Builder
-	require.NoError(t, r.WriteJSON(&json))
-	assert.NotContains(t, json.String(), "secret")
-	assert.NotContains(t, json.String(), "user:18")
-	var crossing *Finding
-	for i := range r.Findings {
-		if r.Findings[i].Command == "SINTER" && r.Findings[i].Counts() {
-			crossing = &r.Findings[i]
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.clients = []string{
+			clientLine(9, "desk", "flags=N multi=-1 cmd=get"), clientLine(7, ownName+"other", "flags=N multi=-1 cmd=info"),
 		}
-	}
-	require.NotNil(t, crossing)
-	assert.Equal(t, "MC402", crossing.Rule)
-	assert.Equal(t, int64(1), crossing.Sampled)
-	assert.Equal(t, []string{"tag:* user:*"}, crossing.Keys)
-	assert.Equal(t, "desk", crossing.From[0].Name)
-	publish := found(r, "PUBLISH")
-	assert.Equal(t, int64(1), publish.InLua)
-	require.Len(t, publish.From, 1, "a sentinel is none of them")
-	assert.Equal(t, 1, publish.From[0].Lines)
-	assert.Empty(t, found(r, "CLIENT LIST").From, "that was us, and another run of this program")
-	assert.Equal(t, "MC502", found(r, "EVAL").Rule)
-	assert.Equal(t, int64(1+3+1), r.Uses)
-	assert.Equal(t, 9, r.Monitored[0].Lines)
+		r := ran(t, f, Config{Monitor: &MonitorConfig{}}, at(2, func() {
+			f.use("SINTER", 2)
+			f.use("PUBLISH", 3)
+			f.use("CLIENT LIST", 1)
+			f.show(
+				`[0 10.0.0.7:40009] "SINTER" "tag:17" "user:18"`, `[0 10.0.0.7:40009] "sinter" "{a}1" "{a}2"`,
+				`[0 10.0.0.7:40009] "PUBLISH" "c" "secret"`, `[0 lua] "publish" "c" "secret"`,
+				`[0 10.0.0.9:1] "PUBLISH" "__sentinel__:hello" "secret"`, `[0 10.0.0.7:40009] "EVAL" "return 1" "0"`,
+				`[0 pipe] "CLIENT" "LIST"`, `[0 10.0.0.7:40007] "CLIENT" "LIST"`, "no line at all")
+		}))
+		var json strings.Builder
+		require.NoError(t, r.WriteJSON(&json))
+		assert.NotContains(t, json.String(), "secret")
+		assert.NotContains(t, json.String(), "user:18")
+		var crossing *Finding
+		for i := range r.Findings {
+			if r.Findings[i].Command == "SINTER" && r.Findings[i].Counts() {
+				crossing = &r.Findings[i]
+			}
+		}
+		require.NotNil(t, crossing)
+		assert.Equal(t, "MC402", crossing.Rule)
+		assert.Equal(t, int64(1), crossing.Sampled)
+		assert.Equal(t, []string{"tag:* user:*"}, crossing.Keys)
+		assert.Equal(t, "desk", crossing.From[0].Name)
+		publish := found(r, "PUBLISH")
+		assert.Equal(t, int64(1), publish.InLua)
+		require.Len(t, publish.From, 1, "a sentinel is none of them")
+		assert.Equal(t, 1, publish.From[0].Lines)
+		assert.Empty(t, found(r, "CLIENT LIST").From, "that was us, and another run of this program")
+		assert.Equal(t, "MC502", found(r, "EVAL").Rule)
+		assert.Equal(t, int64(1+3+1), r.Uses)
+		assert.Equal(t, 9, r.Monitored[0].Lines)
+	})
 }
 
 func TestMonitorIsBounded(t *testing.T) {
@@ -110,20 +117,22 @@ func TestMonitorIsBounded(t *testing.T) {
 		"busy":   {MonitorConfig{}, "5001", 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake()
-			f.fields["instantaneous_ops_per_sec"] = test.ops
-			r := ran(t, f, Config{For: 20 * time.Second, Monitor: &test.cfg}, at(1, func() {
-				for range test.lines {
-					f.show(get)
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.fields["instantaneous_ops_per_sec"] = test.ops
+				r := ran(t, f, Config{For: 20 * time.Second, Monitor: &test.cfg}, at(1, func() {
+					for range test.lines {
+						f.show(get)
+					}
+				}))
+				if test.want == "" {
+					assert.Empty(t, r.Monitored)
+					assert.Contains(t, r.Incomplete[0], "gets 5001 commands a second, so MONITOR was not sent")
+					return
 				}
-			}))
-			if test.want == "" {
-				assert.Empty(t, r.Monitored)
-				assert.Contains(t, r.Incomplete[0], "gets 5001 commands a second, so MONITOR was not sent")
-				return
-			}
-			assert.Equal(t, test.want, r.Monitored[0].Ended)
-			assert.Equal(t, Clean, r.Verdict)
+				assert.Equal(t, test.want, r.Monitored[0].Ended)
+				assert.Equal(t, Clean, r.Verdict)
+			})
 		})
 	}
 }

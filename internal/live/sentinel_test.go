@@ -2,11 +2,19 @@ package live
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+func behindSentinels(t *testing.T, f fakes, step func(second int)) (*Report, error) {
+	second := 0
+	return Run(t.Context(), []Address{{Primary: "main", Sentinels: []string{"gone:26379", "s:26379"}, Password: "hunter2"}}, Config{
+		For: 5500 * time.Millisecond, Dial: f.dial, Progress: func(Progress) { step(second); second++ },
+	})
+}
 
 func TestSentinelsNameThePrimary(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -30,30 +38,32 @@ func TestSentinelsNameThePrimary(t *testing.T) {
 		"no sentinel at the end": {late: func(s, _ *fake) { s.down = true }, why: "may be the primary no more"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, f := newFake(), newFake()
-			s.primaries = map[string][2]string{"main": {"redis", "6379"}}
-			if test.change != nil {
-				test.change(s)
-			}
-			r, err := tried(t, fakes{"s:26379": s, "redis:6379": f}, Config{For: 5500 * time.Millisecond}, at(2, func() {
-				if test.late != nil {
-					test.late(s, f)
+			synctest.Test(t, func(t *testing.T) {
+				s, f := newFake(), newFake()
+				s.primaries = map[string][2]string{"main": {"redis", "6379"}}
+				if test.change != nil {
+					test.change(s)
 				}
-			}), Address{Primary: "main", Sentinels: []string{"gone:26379", "s:26379"}, Password: "hunter2"})
-			if test.err != "" {
-				require.ErrorContains(t, err, test.err)
-				assert.NotContains(t, err.Error(), "hunter2")
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, "redis:6379", r.Servers[0].Addr)
-			if test.why == "" {
-				assert.Equal(t, Clean, r.Verdict, r.Incomplete)
-				assert.Zero(t, r.Commands)
-				return
-			}
-			assert.Equal(t, Incomplete, r.Verdict)
-			assert.Contains(t, r.Incomplete[0], test.why)
+				r, err := behindSentinels(t, fakes{"s:26379": s, "redis:6379": f}, at(2, func() {
+					if test.late != nil {
+						s.do(func() { f.do(func() { test.late(s, f) }) })
+					}
+				}))
+				if test.err != "" {
+					require.ErrorContains(t, err, test.err)
+					assert.NotContains(t, err.Error(), "hunter2")
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, "redis:6379", r.Servers[0].Addr)
+				if test.why == "" {
+					assert.Equal(t, Clean, r.Verdict, r.Incomplete)
+					assert.Zero(t, r.Commands)
+					return
+				}
+				assert.Equal(t, Incomplete, r.Verdict)
+				assert.Contains(t, r.Incomplete[0], test.why)
+			})
 		})
 	}
 }
