@@ -197,7 +197,7 @@ func TestRefusedCommand(t *testing.T) {
 func TestNoProxy(t *testing.T) {
 	t.Parallel()
 	cfg, _ := behind(t)
-	cfg.proxy = "127.0.0.1:1" // nobody listens there
+	cfg.proxy = "127.0.0.1:1" // a port that no program listens on
 	code, out, errs := played(t.Context(), cfg)
 	assert.Equal(t, 1, code)
 	assert.Empty(t, out)

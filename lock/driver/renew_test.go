@@ -38,8 +38,8 @@ func TestRenewalAskedForDuringARenewal(t *testing.T) {
 	})
 }
 
-// A lock counts as lost a margin before its lease ends: a tenth, or what the Service asks for. A renewed lease ends earlier by
-// what the Service was late to hear of it, and never later.
+// A lock counts as lost a margin before its lease ends: a tenth of the lease, or Options.Margin. A lease that was renewed
+// earlier than Renew was called ends earlier, too. It never ends later.
 func TestLeaseEnds(t *testing.T) {
 	const lease, short = 12 * time.Second, 12 * time.Second * 9 / 10
 	for name, tc := range map[string]struct {

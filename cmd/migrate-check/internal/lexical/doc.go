@@ -32,7 +32,7 @@
 // In strings the scanner looks for commands of Lua scripts, and in lists for commands that are
 // sent later. A comment with migratecheck:ignore is a directive in every language.
 //
-// EXEC and DISCARD belong to the transaction that they end. Findings have low
+// EXEC and DISCARD are findings only in a file that begins no transaction. Findings have low
 // confidence, and the rule of their command; MC902 stands for a command whose name is a variable.
 //
 // # Limits

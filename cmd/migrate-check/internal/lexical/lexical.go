@@ -9,8 +9,8 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Scan returns the places in a file that ask Redis for what the proxy does not serve. A file of no known language has
-// none. Scan reads no file: path tells the language, and is repeated in the findings.
+// Scan returns the places in a file whose commands the proxy does not serve. A file of no known language has none.
+// Scan reads no file: path tells the language, and is repeated in the findings.
 func Scan(p *proxycompat.Profile, path string, src []byte) []finding.Finding {
 	if lang := LanguageOf(path); lang != None {
 		all, _ := scan(p, lang, path, string(src))

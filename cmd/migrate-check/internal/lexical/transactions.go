@@ -27,10 +27,11 @@ func finish(c *call) value {
 
 // finish reports EXEC and DISCARD in a file that begins no transaction.
 func (s *scanner) finish() {
+	if s.begun {
+		return
+	}
 	for _, c := range s.ends {
-		if !s.begun {
-			c.sent(false, c.name)
-		}
+		c.sent(false, c.name)
 	}
 }
 
