@@ -135,9 +135,9 @@ func TestStarvedBesideUnbrokenWatch(t *testing.T) {
 // A refused commit breaks the transactions that watch the key, and changes neither the
 // value nor its expiry.
 func TestRefusedCommitBreaksWatch(t *testing.T) {
-	for _, ttl := range []time.Duration{0, time.Millisecond, time.Minute} {
-		for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
-			bubble(t, fmt.Sprint(kind, ttl), func(t *testing.T) {
+	for _, ttl := range []time.Duration{-1, time.Millisecond, time.Minute} {
+		for _, key := range []rmw.Key{testKey, hashKey} {
+			bubble(t, fmt.Sprint(key.Kind, ttl), func(t *testing.T) {
 				f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{})
 				ctx, rdb := t.Context(), f.direct()
 				legacy := rdb.Conn()
@@ -147,20 +147,21 @@ func TestRefusedCommitBreaksWatch(t *testing.T) {
 					require.NoError(t, legacy.Do(ctx, "ECHO", "x").Err())
 					return legacy.Do(ctx, "EXEC").Err()
 				}
-				foreign := func(n string) {
-					if kind == rmw.KindHash {
-						require.NoError(t, rdb.HSet(ctx, "k", "f", n).Err())
-					} else {
-						require.NoError(t, rdb.Set(ctx, "k", n, 0).Err())
+				with := func(cur rmw.Value, text string) rmw.Value {
+					if key.Kind == rmw.KindHash {
+						return cur.With("f", text)
 					}
+					return rmw.String(text)
+				}
+				foreign := func(text string) {
+					store(t, rdb, key, with(rmw.Value{}, text))
 					if ttl > 0 {
-						require.NoError(t, rdb.PExpire(ctx, "k", ttl).Err())
+						require.NoError(t, rdb.PExpire(ctx, key.Name, ttl).Err())
 					}
-					require.NoError(t, legacy.Do(ctx, "WATCH", "k").Err())
+					require.NoError(t, legacy.Do(ctx, "WATCH", key.Name).Err())
 				}
 				calls := 0
-				key := rmw.Key{Name: "k", Kind: kind}
-				_, err := f.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				f.update(key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 					switch calls++; calls {
 					case 1:
 						foreign("1")
@@ -168,23 +169,11 @@ func TestRefusedCommitBreaksWatch(t *testing.T) {
 						foreign("2")
 					case 2:
 						assert.ErrorIs(t, exec(), redis.Nil)
-						if kind == rmw.KindHash {
-							assert.Equal(t, map[string]string{"f": "2"}, rdb.HGetAll(ctx, "k").Val())
-						} else {
-							assert.Equal(t, "2", rdb.Get(ctx, "k").Val())
-						}
-						want := ttl
-						if ttl == 0 {
-							want = -1
-						}
-						assert.Equal(t, want, rdb.PTTL(ctx, "k").Val())
+						assert.True(t, f.value(key).Equal(with(rmw.Value{}, "2")))
+						assert.Equal(t, ttl, rdb.PTTL(ctx, key.Name).Val())
 					}
-					if kind == rmw.KindHash {
-						return cur.With("f", "3"), nil
-					}
-					return rmw.String("3"), nil
+					return with(cur, "3"), nil
 				})
-				require.NoError(t, err)
 				assert.Equal(t, 2, calls)
 			})
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,8 +20,8 @@ func written(commit string) []string { return []string{"acquire", "read", commit
 // An update has a fixed cost in round trips, commands and calls on the server. On demand, it starts no
 // goroutine that outlives it.
 func TestBudget(t *testing.T) {
-	hash := rmw.Key{Name: "h", Kind: rmw.KindHash}
-	text := rmw.Key{Name: "s"}
+	hash := hashKey
+	text := testKey
 	for name, tc := range map[string]struct {
 		cfg           lockupdate.Config
 		key           rmw.Key
@@ -46,8 +47,7 @@ func TestBudget(t *testing.T) {
 		"on demand, unchanged": {cfg: onDemand, key: text, fn: keep, before: 1, commands: []string{"read", "EXISTS"}, calls: 3},
 		"on demand, aborted":   {cfg: onDemand, key: text, fn: abort, before: 1, commands: []string{"read", "EXISTS"}, calls: 3},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			f := newFixture(t, tc.cfg)
+		bubbleWith(t, name, tc.cfg, func(t *testing.T, f *fixture) {
 			f.update(hash, setField("f", "1"))
 			f.warm(text)
 			_, _ = f.store.Update(t.Context(), tc.key, tc.fn)
@@ -102,12 +102,8 @@ func TestReadBudget(t *testing.T) {
 // two.
 func TestConflictBudget(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		other := f.direct()
 		start := f.meter.Read()
-		res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
-			require.NoError(t, other.Set(t.Context(), key.Name, "theirs", 0).Err())
-		}, appendText("+mine")))
-		require.NoError(t, err)
+		res := f.update(key, duringFirstCall(f.writeBeside, appendText("+mine")))
 		assert.Equal(t, 2, res.Attempts)
 		f.waitReleases()
 		assert.EqualValues(t, 4, f.meter.Read().Sub(start).RoundTrips, "acquire with read, two commits, the release")
@@ -116,55 +112,71 @@ func TestConflictBudget(t *testing.T) {
 	})
 }
 
-// From 1 KiB on, a commit sends the digest of the base value instead of the value.
-func TestBytesPerLargeUpdate(t *testing.T) {
-	const overhead = 128 + 48 + 519 // as in TestBytesPerUpdate, plus 128 bytes
+// An update receives a small value once and sends it twice: as the base and as the new value. From 1 KiB
+// on, a commit sends the digest of the base value instead of the value. The rest is overhead.
+func TestBytesPerUpdate(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "room:0000001"}
 		f.warm(key)
-		for _, size := range []int{1023, 1024, 100_000} {
-			for _, fill := range []string{"x", "y"} {
-				f.settle()
-				start := f.meter.Read()
-				_, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
-					return rmw.String(strings.Repeat(fill, size)), nil
-				})
-				require.NoError(t, err)
-				f.settle()
-				if fill == "x" {
-					continue
-				}
-				sent := f.meter.Read().Sub(start).BytesSent
-				if size < 1024 {
-					assert.Greater(t, sent, int64(2*size))
-				} else {
-					assert.Less(t, sent, int64(size+overhead))
-				}
+		for _, size := range []int{128, 1023, 1024, 100_000} {
+			f.update(key, put(strings.Repeat("x", size)))
+			f.settle()
+			start := f.meter.Read()
+			f.update(key, put(strings.Repeat("y", size)))
+			f.settle()
+			used := f.meter.Read().Sub(start)
+			switch {
+			case size == 128:
+				assert.EqualValues(t, 2*128+544, used.BytesSent)
+				assert.EqualValues(t, 128+20, used.BytesReceived)
+			case size < 1024:
+				assert.Greater(t, used.BytesSent, int64(2*size))
+			default:
+				assert.Less(t, used.BytesSent, int64(size+128+48+519))
 			}
 		}
 		assert.Equal(t, strings.Repeat("y", 100_000), f.text(key))
 	})
 }
 
-// An update of 128 bytes receives the value once and sends it twice: as the base and as the new
-// value. The rest is overhead.
-func TestBytesPerUpdate(t *testing.T) {
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		key := rmw.Key{Name: "room:0000001"}
-		f.warm(key)
-		text := strings.Repeat("x", 128)
-		put := func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(text), nil }
-		f.update(key, put)
-		f.settle()
-		start := f.meter.Read()
-		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			text = strings.Repeat("y", 128)
-			return put(ctx, cur)
+// If no command gets a reply, each kind is sent as often as the last table in docs/errors.md says.
+func TestTries(t *testing.T) {
+	for name, want := range map[string]int{
+		"acquire": 3, "read": 3, "peek": 3, "token": 3, "commit_string": 1, "release": 3,
+		"renew": 7, // at half the lease, then each sixteenth up to nine tenths
+	} {
+		bubbleWithKey(t, name, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture, _ rmw.Key) {
+			remove := f.refuse(name, -1, connReset)
+			call := operations[name] // a read in the flush of an acquire is sent once more
+			switch name {
+			case "acquire", "commit_string", "release":
+				call = operations["update"]
+			case "renew":
+				call = func(ctx context.Context, s *lockupdate.Store) error {
+					return s.WithLock(ctx, "s", func(ctx context.Context) error { <-ctx.Done(); return nil })
+				}
+			}
+			err := call(t.Context(), f.store)
+			f.waitReleases()
+			remove()
+			assert.Equal(t, want, f.sent()[name])
+			reasons := map[string]error{"commit_string": rmw.ErrOutcomeUnknown, "renew": rmw.ErrLockLost, "release": nil}
+			if reason, special := reasons[name]; special {
+				require.ErrorIs(t, err, reason)
+			} else {
+				require.ErrorIs(t, err, rmw.ErrUnavailable)
+			}
 		})
-		require.NoError(t, err)
-		f.settle()
-		used := f.meter.Read().Sub(start)
-		assert.EqualValues(t, 2*128+544, used.BytesSent)
-		assert.EqualValues(t, 128+20, used.BytesReceived)
+	}
+}
+
+// A closed Store sends nothing.
+func TestClosedStoreSendsNothing(t *testing.T) {
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, _ rmw.Key) {
+		require.NoError(t, f.store.Close())
+		for name, call := range operations {
+			require.ErrorIs(t, call(t.Context(), f.store), rmw.ErrClosed, name)
+		}
+		assert.Empty(t, f.calls())
 	})
 }

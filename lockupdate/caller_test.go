@@ -11,18 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/lockupdate"
-	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // An Update of the same key within fn is refused at once, with a reason, also within WithLock.
 func TestNestedUpdate(t *testing.T) {
 	for name, do := range ways {
-		bubble(t, name, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{})
-			key := rmw.Key{Name: "s"}
-			_, err := do(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				_, err := f.store.Update(ctx, key, appendText("inner"))
+		bubbleWith(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+			_, err := do(t.Context(), f.store, testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				_, err := f.store.Update(ctx, testKey, appendText("inner"))
 				require.ErrorIs(t, err, rmw.ErrInvalid)
 				require.ErrorContains(t, err, "wait for itself")
 				_, err = f.store.Update(ctx, rmw.Key{Name: "another"}, appendText("fine"))
@@ -30,7 +27,7 @@ func TestNestedUpdate(t *testing.T) {
 				return rmw.String("outer"), nil
 			})
 			require.NoError(t, err)
-			assert.Equal(t, "outer", f.text(key))
+			assert.Equal(t, "outer", f.text(testKey))
 		})
 	}
 }
@@ -39,15 +36,14 @@ func TestNestedUpdate(t *testing.T) {
 // lock.
 func TestNestedUpdateWithAnotherCtx(t *testing.T) {
 	withFixture(t, lockupdate.Config{MaxHold: time.Minute}, func(t *testing.T, f *fixture) {
-		key := rmw.Key{Name: "s"}
 		began := time.Now()
-		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			f.update(key, appendText("inner"))
+		_, err := f.store.Update(t.Context(), testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			f.update(testKey, appendText("inner"))
 			return appendText("outer")(ctx, cur)
 		})
 		require.ErrorIs(t, err, rmw.ErrLockLost)
 		assert.Less(t, time.Since(began), 2*time.Minute)
-		assert.Equal(t, "inner", f.text(key))
+		assert.Equal(t, "inner", f.text(testKey))
 	})
 }
 
@@ -67,21 +63,60 @@ func TestCollidingLockNamesAreRefused(t *testing.T) {
 func TestErrorsOfQueuedCallsNameTheirOp(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.takeAsOther(key, 0)
-		errs := make(chan error, 2)
-		go func() { errs <- f.store.WithLock(t.Context(), "s", nothing) }()
+		locked := make(chan error, 1)
+		go func() { locked <- f.store.WithLock(t.Context(), "s", nothing) }()
 		synctest.Wait()
-		go func() {
-			_, err := f.store.Update(t.Context(), key, appendText("x"))
-			errs <- err
-		}()
+		update := start(t.Context(), f.store, key, appendText("x"))
+		f.refuse("acquire", 1, "LOADING")
+		var e *rmw.Error
+		require.ErrorAs(t, <-locked, &e)
+		assert.Equal(t, "lock", e.Op)
+		wait(update)
+		require.ErrorAs(t, update.err, &e)
+		assert.Equal(t, "acquire", e.Op)
+	})
+}
+
+// A waiter does not sleep past the end of the holder's lease, for any Config.Poll. The lock of a
+// dead holder is taken within a millisecond after that.
+func TestWaitEndsWithTheHoldersLease(t *testing.T) {
+	withKey(t, lockupdate.Config{Poll: rmw.Backoff{Base: time.Hour, Max: time.Hour}}, func(t *testing.T, f *fixture, key rmw.Key) {
+		f.takeAsOther(key, 7*time.Second)
+		began := time.Now()
+		res := f.update(key, appendText("x"))
+		took := time.Since(began)
+		assert.LessOrEqual(t, took, 7*time.Second+2*time.Millisecond)
+		assert.Equal(t, took, res.Waited)
+		assert.Equal(t, 1, res.Attempts, "waiting does not count as an attempt")
+	})
+}
+
+// Close lets a running fn finish, and returns when its lock is released.
+func TestCloseFlushesReleases(t *testing.T) {
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
+		call := start(t.Context(), f.store, key, after(20*time.Second, appendText("x")))
+		began := time.Now()
+		require.NoError(t, f.store.Close())
+		assert.Equal(t, 20*time.Second, time.Since(began))
+		succeed(t, call)
+		assert.False(t, f.hasLock(key.Name))
+		assert.Equal(t, "wwwx", f.direct().Get(t.Context(), key.Name).Val())
+	})
+}
+
+// If the client is closed first, Close reports the locks that were not released.
+func TestCloseAfterTheClient(t *testing.T) {
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+		rdb := redis.NewClient(f.proxy.Options())
+		s := lockupdate.New(rdb, lockupdate.Config{})
+		unblock := f.block("release")
+		_, err := s.Update(t.Context(), testKey, appendText("x"))
+		require.NoError(t, err)
+		require.NoError(t, rdb.Close())
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close() }()
 		synctest.Wait()
-		f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Action: proxytest.RefuseWith, Text: "LOADING"})
-		ops := map[string]bool{}
-		for range 2 {
-			var e *rmw.Error
-			require.ErrorAs(t, <-errs, &e)
-			ops[e.Op] = true
-		}
-		assert.Equal(t, map[string]bool{"lock": true, "acquire": true}, ops)
+		unblock()
+		require.ErrorContains(t, <-closed, "not released")
 	})
 }

@@ -15,48 +15,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// runTwoBatches runs the first fns as one batch, and the second fns as the next batch, while the
-// commit of the first is in flight. meanwhile runs before that commit.
-func (f *fixture) runTwoBatches(key rmw.Key, first, second []rmw.UpdateFunc, meanwhile func()) (calls []*pendingCall) {
-	unblock := f.block("commit_string")
-	proceed, calls := f.enqueue(key, first...)
-	go proceed()
-	synctest.Wait()
-	for _, fn := range second {
-		calls = append(calls, start(f.t.Context(), f.store, key, fn))
-	}
-	meanwhile()
-	unblock()
-	for _, call := range calls {
-		<-call.done
-	}
-	return calls
-}
-
-// A foreign write before a commit refuses the batch, and the next batch that was built on it. All
-// fns run again on the foreign value.
-func TestRefusedBatchRunsAgain(t *testing.T) {
-	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		other := f.direct()
-		calls := f.runTwoBatches(key, []rmw.UpdateFunc{appendText("a"), keep, abort, appendText("b")},
-			[]rmw.UpdateFunc{appendText("c"), keep, appendText("d")},
-			func() { require.NoError(t, other.Set(t.Context(), key.Name, "theirs", 0).Err()) })
-		for i, after := range []string{"theirsa", "theirsa", "", "theirsab", "theirsabc", "theirsabc", "theirsabcd"} {
-			if i == 2 {
-				require.Equal(t, errRoomFull, calls[i].err)
-			} else {
-				require.NoError(t, calls[i].err)
-			}
-			assert.Equal(t, after, calls[i].res.After.Text(), i)
-			assert.Equal(t, 2, calls[i].res.Attempts, i)
-		}
-		f.waitReleases()
-		assert.Equal(t, 1, f.sent()["read"], "the reply to a refused commit contains the value")
-		assert.Equal(t, 2, f.sent()["commit_string"])
-		assert.Equal(t, "theirsabcd", f.text(key))
-	})
-}
-
 // A commit without a reply leaves the outcome of its writers unknown. Other calls of the batch, and
 // the next batch, run again on the stored value.
 func TestLostCommitOfABatch(t *testing.T) {
@@ -64,11 +22,10 @@ func TestLostCommitOfABatch(t *testing.T) {
 		"request lost": {Action: proxytest.DropRequest},
 		"reply lost":   {Action: proxytest.DropReply},
 		"hangs":        {Action: proxytest.HangReply},
-		"late":         {Action: proxytest.ExecuteLater, Delay: 5 * time.Second, Text: "ERR handle response, backend conn reset"},
+		"late":         {Action: proxytest.ExecuteLater, Delay: 5 * time.Second, Text: connReset},
 		"not executed": {Action: proxytest.RefuseWith, Text: "LOADING Redis is loading the dataset in memory"},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			f, key := warmFixture(t, lockupdate.Config{})
+		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 			gate := make(chan struct{})
 			fault.Match, fault.Do = isScript("commit_string"), func() { <-gate }
 			f.proxy.Inject(fault)
@@ -79,9 +36,7 @@ func TestLostCommitOfABatch(t *testing.T) {
 				calls = append(calls, start(t.Context(), f.store, key, fn))
 			}
 			close(gate)
-			for _, call := range calls {
-				<-call.done
-			}
+			wait(calls...)
 			reason := rmw.ErrOutcomeUnknown
 			if name == "not executed" {
 				reason = rmw.ErrUnavailable
@@ -172,8 +127,7 @@ func TestCallersLeave(t *testing.T) {
 			return call
 		}},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			f, key := warmFixture(t, lockupdate.Config{})
+		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			call := tc.leave(f, key, func(fn rmw.UpdateFunc) *pendingCall { return start(ctx, f.store, key, fn) }, cancel)
@@ -184,6 +138,64 @@ func TestCallersLeave(t *testing.T) {
 			f.update(key, appendText("b"))
 			assert.Less(t, time.Since(began), 11*time.Second)
 			assert.Equal(t, tc.final, f.text(key))
+		})
+	}
+}
+
+// A foreign write refuses the commit of a batch, and so the next batch that was built on it: all fns run again
+// on the foreign value. A commit without a reply leaves the outcome of its writers unknown. Other calls of the
+// batch, and the next batch, run again on the stored value.
+func TestFailedCommitOfABatch(t *testing.T) {
+	for name, tc := range map[string]struct {
+		commit proxytest.Fault
+		reason error  // of the writers of the first batch; nil: a foreign write
+		base   string // on which all other calls run again
+	}{
+		"refused":      {proxytest.Fault{Action: proxytest.Delay}, nil, "theirs"},
+		"request lost": {proxytest.Fault{Action: proxytest.DropRequest}, rmw.ErrOutcomeUnknown, "www"},
+		"reply lost":   {proxytest.Fault{Action: proxytest.DropReply}, rmw.ErrOutcomeUnknown, "wwwa,b,"},
+		"hangs":        {proxytest.Fault{Action: proxytest.HangReply}, rmw.ErrOutcomeUnknown, "wwwa,b,"},
+		"late":         {executedLate("commit_string", 5*time.Second), rmw.ErrOutcomeUnknown, "www"},
+		"not executed": {proxytest.Fault{Action: proxytest.RefuseWith, Text: "LOADING Redis is loading"}, rmw.ErrUnavailable, "www"},
+	} {
+		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
+			gate := make(chan struct{})
+			tc.commit.Match, tc.commit.Do = isScript("commit_string"), func() { <-gate }
+			f.proxy.Inject(tc.commit)
+			proceed, calls := f.enqueue(key, appendText("a,"), abort, keep, appendText("b,"))
+			go proceed()
+			synctest.Wait()
+			for _, fn := range []rmw.UpdateFunc{appendText("c,"), keep, abort, appendText("d,")} {
+				calls = append(calls, start(t.Context(), f.store, key, fn))
+			}
+			if tc.reason == nil {
+				f.writeBeside()
+			}
+			close(gate)
+			wait(calls...)
+			text := tc.base
+			for i, added := range []string{"a,", "", "", "b,", "c,", "", "", "d,"} {
+				res, err := calls[i].res, calls[i].err
+				switch {
+				case tc.reason != nil && (i == 0 || i == 3):
+					require.ErrorIs(t, err, tc.reason)
+					continue
+				case i == 1 || i == 6:
+					assert.Equal(t, errRoomFull, err)
+				default:
+					require.NoError(t, err)
+					text += added
+					assert.Equal(t, text, res.After.Text(), i)
+				}
+				assert.Equal(t, 2, res.Attempts, i)
+			}
+			f.waitReleases()
+			if tc.reason == nil {
+				assert.Equal(t, 1, f.sent()["read"], "the reply to a refused commit contains the value")
+				assert.Equal(t, 2, f.sent()["commit_string"])
+			}
+			time.Sleep(20 * time.Second)
+			assert.Equal(t, text, f.text(key), "the late commit finds another value")
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync"
@@ -38,8 +39,7 @@ func TestWaitersShareOneCommit(t *testing.T) {
 		"bounded":      {calls: 600, commits: 3},
 		"no combining": {cfg: lockupdate.Config{NoCombining: true}, calls: 64, commits: 64},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			f, key := warmFixture(t, tc.cfg)
+		bubbleWithKey(t, name, tc.cfg, func(t *testing.T, f *fixture, key rmw.Key) {
 			var fns []rmw.UpdateFunc
 			list := "www"
 			for i := range tc.calls {
@@ -94,7 +94,7 @@ func TestFnRunsOnItsCallersGoroutine(t *testing.T) {
 				own := goroutineID()
 				ctx := context.WithValue(t.Context(), callerKey{}, own)
 				for range 5 {
-					_, err := f.store.Update(ctx, rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					_, err := f.store.Update(ctx, testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 						assert.Equal(t, own, goroutineID())
 						assert.Equal(t, own, ctx.Value(callerKey{}))
 						return appendText("x")(ctx, cur)
@@ -104,7 +104,7 @@ func TestFnRunsOnItsCallersGoroutine(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		assert.Len(t, f.text(rmw.Key{Name: "s"}), 32*5)
+		assert.Len(t, f.text(testKey), 32*5)
 	})
 }
 
@@ -132,8 +132,7 @@ func TestFailedFnFailsOnlyItsCall(t *testing.T) {
 			assert.ErrorIs(t, f.err, rmw.ErrInvalid)
 		}},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			f, key := warmFixture(t, lockupdate.Config{})
+		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 			calls := f.runBatch(key, appendText("a"), tc.fn, appendText("b"), tc.fn, appendText("c"))
 			tc.check(t, calls[1])
 			tc.check(t, calls[3])
@@ -189,14 +188,121 @@ func TestSlowFnDoesNotDelayEarlierCalls(t *testing.T) {
 		f.slow(time.Millisecond)
 		began := time.Now()
 		proceed()
-		for _, call := range calls {
-			<-call.done
-			require.NoError(t, call.err)
-		}
+		succeed(t, calls...)
 		for _, before := range calls[:2] {
 			assert.LessOrEqual(t, before.at.Sub(began), 2*time.Millisecond, "a millisecond, and the commit")
 		}
 		assert.LessOrEqual(t, calls[3].at.Sub(began), time.Second+3*time.Millisecond, "the commit, and a renewal in the same flush, whose script is not cached yet")
 		assert.Equal(t, "wwwabslowc", f.text(key))
+	})
+}
+
+// randomFn returns an fn that writes, deletes or keeps the value, with a random expiry.
+func randomFn(rng *rand.Rand, kind rmw.Kind) (name string, fn rmw.UpdateFunc) {
+	ttl := []time.Duration{0, 0, 0, rmw.NoTTL, time.Minute, time.Hour}[rng.IntN(6)]
+	what := []string{"set", "set", "same", "delete", "delete", "keep"}[rng.IntN(6)]
+	x := fmt.Sprint(rng.IntN(3))
+	return fmt.Sprint(what, x, ttl), func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		switch {
+		case what == "delete":
+			return rmw.Value{}, nil
+		case what == "keep":
+			return cur, nil
+		case what == "same":
+			return cur.WithTTL(ttl), nil
+		case kind == rmw.KindHash:
+			return cur.Without("0").With("f"+x, x).With(x, "").WithTTL(ttl), nil
+		}
+		return rmw.String(x).WithTTL(ttl), nil
+	}
+}
+
+// finalValue runs the fns as one batch, on no value or on one with ten minutes to live. It returns
+// the stored value, its expiry, and the number of commits.
+func finalValue(
+	t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool, fns []rmw.UpdateFunc,
+) (v rmw.Value, pttl time.Duration, commits int) {
+	withFixture(t, cfg, func(t *testing.T, f *fixture) {
+		key := rmw.Key{Name: "s", Kind: kind, TTL: 10 * time.Minute}
+		if before {
+			f.update(key, returning(map[rmw.Kind]rmw.Value{
+				rmw.KindString: rmw.String("0"), rmw.KindHash: rmw.Hash(map[string]string{"0": "", "f0": "0"}),
+			}[kind]))
+		}
+		key.TTL = 0
+		f.settle()
+		for _, call := range f.runBatch(key, fns...) {
+			require.NoError(t, call.err)
+		}
+		commits = f.sent()["commit_string"] + f.sent()["commit_hash"]
+		v = f.value(key)
+		pttl = f.direct().PTTL(t.Context(), key.Name).Val()
+	})
+	return v, pttl, commits
+}
+
+// A batch leaves the same value, fields and expiry as separate updates.
+func TestBatchEqualsSequentialUpdates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 40 {
+		kind := rmw.Kind(i % 2)
+		var names []string
+		var fns []rmw.UpdateFunc
+		for range 2 + rng.IntN(4) {
+			name, fn := randomFn(rng, kind)
+			names, fns = append(names, name), append(fns, fn)
+		}
+		before := rng.IntN(3) > 0
+		v1, ttl1, _ := finalValue(t, lockupdate.Config{}, kind, before, fns)
+		v2, ttl2, _ := finalValue(t, lockupdate.Config{NoCombining: true}, kind, before, fns)
+		label := fmt.Sprint(kind, " ", before, " ", strings.Join(names, ", "))
+		assert.True(t, v1.Equal(v2), label)
+		assert.Equal(t, ttl2, ttl1, label)
+	}
+	back := []rmw.UpdateFunc{returning(rmw.String("1")), returning(rmw.String("0"))}
+	_, _, commits := finalValue(t, lockupdate.Config{}, rmw.KindString, true, back)
+	assert.Zero(t, commits, "a value that was changed back is not written")
+}
+
+// Calls of other kinds that share a key get rmw.ErrWrongKind only for their own mismatch.
+func TestKindsShareAKey(t *testing.T) {
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+		f.update(hashKey, setField("f", ""))
+		proceed, hash := f.enqueue(hashKey, setField("g", ""))
+		text := start(t.Context(), f.store, rmw.Key{Name: "h"}, appendText("x"))
+		proceed()
+		<-hash[0].done
+		<-text.done
+		require.NoError(t, hash[0].err)
+		require.ErrorIs(t, text.err, rmw.ErrWrongKind)
+	})
+}
+
+// A caller leaves while the holder reads its key for it. Queued calls of the previous key must not
+// be lost, nor written to that key.
+func TestCallerLeavesWhileItsKeyIsRead(t *testing.T) {
+	withFixture(t, lockupdate.Config{LockName: func(string) string { return "/one/lock" }}, func(t *testing.T, f *fixture) {
+		a, b := rmw.Key{Name: "a"}, rmw.Key{Name: "b"}
+		f.warm(a)
+		gate := make(chan struct{})
+		first := start(t.Context(), f.store, a, until(gate, appendText("1,")))
+		unblock := f.block("read")
+		ctx, cancel := context.WithCancel(t.Context())
+		leaver := start(ctx, f.store, b, appendText("x,"))
+		close(gate)
+		<-first.done
+		synctest.Wait() // the read of b is in flight
+		cancel()
+		<-leaver.done
+		last := start(t.Context(), f.store, a, appendText("2,"))
+		unblock()
+		select {
+		case <-last.done:
+		case <-time.After(time.Minute):
+			t.Fatal("the last call never returns")
+		}
+		require.NoError(t, last.err)
+		assert.Equal(t, "www1,2,", f.text(a))
+		assert.Equal(t, "", f.text(b))
 	})
 }

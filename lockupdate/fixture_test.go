@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/meter"
@@ -16,6 +17,9 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
+
+// testKey and hashKey are the keys of most tests.
+var testKey, hashKey = rmw.Key{Name: "s"}, rmw.Key{Name: "h", Kind: rmw.KindHash}
 
 // fixture is a Store behind an in-process proxy, with a metered connection. Make it inside the
 // synctest bubble, if there is one.
@@ -78,6 +82,18 @@ func bubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
+// bubbleWith runs a subtest in a synctest bubble, with a fixture.
+func bubbleWith(t *testing.T, name string, cfg lockupdate.Config, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { withFixture(t, cfg, test) })
+}
+
+// bubbleWithKey is bubbleWith, with a fixture that has updated key.
+func bubbleWithKey(t *testing.T, name string, cfg lockupdate.Config, test func(t *testing.T, f *fixture, key rmw.Key)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { withKey(t, cfg, test) })
+}
+
 // withFixture runs a test in a synctest bubble, with a fixture.
 func withFixture(t *testing.T, cfg lockupdate.Config, test func(t *testing.T, f *fixture)) {
 	t.Helper()
@@ -92,8 +108,13 @@ func withKey(t *testing.T, cfg lockupdate.Config, test func(t *testing.T, f *fix
 
 // another returns the Store of another process.
 func (f *fixture) another(cfg lockupdate.Config) *lockupdate.Store {
-	rdb := redis.NewClient(f.proxy.Options())
-	for _, h := range f.hooks {
+	return f.open(f.proxy.Options(), cfg, f.hooks...)
+}
+
+// open returns a Store with a client of its own.
+func (f *fixture) open(opts *redis.Options, cfg lockupdate.Config, hooks ...redis.Hook) *lockupdate.Store {
+	rdb := redis.NewClient(opts)
+	for _, h := range hooks {
 		rdb.AddHook(h)
 	}
 	s := lockupdate.New(rdb, cfg)
@@ -131,9 +152,8 @@ func (f *fixture) warm(keys ...rmw.Key) {
 
 // warmKey warms a key, and returns it.
 func (f *fixture) warmKey() rmw.Key {
-	key := rmw.Key{Name: "s"}
-	f.warm(key)
-	return key
+	f.warm(testKey)
+	return testKey
 }
 
 // settle waits until no release is in flight, and resets the recorded calls.
@@ -155,11 +175,15 @@ func appendText(s string) rmw.UpdateFunc {
 	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return rmw.String(cur.Text() + s), nil }
 }
 
-func (f *fixture) text(key rmw.Key) string {
+// value reads a key, which must succeed.
+func (f *fixture) value(key rmw.Key) rmw.Value {
+	f.t.Helper()
 	v, err := f.store.Read(f.t.Context(), key)
 	require.NoError(f.t, err)
-	return v.Text()
+	return v
 }
+
+func (f *fixture) text(key rmw.Key) string { return f.value(key).Text() }
 
 // forgetScripts empties the script cache of every backend.
 func (f *fixture) forgetScripts() {
@@ -177,4 +201,10 @@ func isScript(name string) func(args []string) bool {
 	return func(args []string) bool {
 		return strings.HasPrefix(strings.ToLower(args[0]), "eval") && lockupdate.ScriptName(args) == name
 	}
+}
+
+// The client logs every failed dial, and these tests cause thousands.
+func TestMain(m *testing.M) {
+	logging.Disable()
+	m.Run()
 }

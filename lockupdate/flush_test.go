@@ -3,6 +3,7 @@ package lockupdate_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -57,13 +58,7 @@ func (f *fixture) fillInFlight() (unblock func()) {
 	for i := range 4 {
 		calls = append(calls, start(f.t.Context(), f.store, rmw.Key{Name: fmt.Sprint("inflight", i)}, appendText("x")))
 	}
-	return func() {
-		resume()
-		for _, call := range calls {
-			<-call.done
-			assert.NoError(f.t, call.err)
-		}
-	}
+	return func() { resume(); succeed(f.t, calls...) }
 }
 
 // The panic of a hook fails every command of the flush, and ends no goroutine.
@@ -88,12 +83,91 @@ func TestPanicInASharedFlush(t *testing.T) {
 		close(gate)
 		synctest.Wait()
 		unblock()
+		wait(calls...)
 		for _, call := range calls {
-			<-call.done
 			assert.Nil(t, call.panicked)
 			require.ErrorIs(t, call.err, rmw.ErrOutcomeUnknown)
 			require.ErrorContains(t, call.err, "panicked: a bug in a hook")
 		}
 		assert.Positive(t, panicked.Load())
 	})
+}
+
+// A command has the ctx values of its own caller or none, whether callers share flushes (own keys)
+// or commits (one key). A renewal has those of no caller, also if it shares the flush of a commit.
+func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
+	for i := range 4 {
+		own, onDemand := i%2 == 0, i >= 2
+		want := map[bool]int64{false: 3, true: 2}[onDemand] // acquire, read and commit; no acquire on demand
+		bubble(t, fmt.Sprintf("own keys=%t, on demand=%t", own, onDemand), func(t *testing.T) {
+			f := newFixture(t, lockupdate.Config{LockOnDemand: onDemand})
+			f.slow(time.Millisecond)
+			var alone, shared, renewed atomic.Int64
+			check := func(caller any, cmd redis.Cmder) {
+				args := argsOf(cmd)
+				script := lockupdate.ScriptName(args)
+				switch {
+				case len(args) < 4: // handshake
+					return
+				case caller == nil:
+					shared.Add(1)
+					if script == "renew" {
+						renewed.Add(1)
+					}
+					return
+				}
+				alone.Add(1)
+				switch {
+				case script == "release" || script == "renew":
+					assert.Fail(t, "a command of the holder has the ctx of a caller", script)
+				case own:
+					assert.Equal(t, caller, strings.TrimPrefix(args[3], lock), script)
+				case script == "commit_string":
+					added := strings.TrimPrefix(args[len(args)-1], args[len(args)-2])
+					assert.Equal(t, fmt.Sprint(caller, ","), added)
+				}
+			}
+			f.rdb.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, next func() error) error {
+				for _, cmd := range cmds {
+					check(ctx.Value(callerKey{}), cmd)
+				}
+				return next()
+			}))
+			update := func(id string, during func(key string)) {
+				key := rmw.Key{Name: "s"}
+				if own {
+					key.Name = id
+				}
+				_, err := f.store.Update(context.WithValue(t.Context(), callerKey{}, id), key,
+					duringFirstCall(func() { during(key.Name) }, appendText(id+",")))
+				assert.NoError(t, err)
+			}
+			var all sync.WaitGroup
+			for i := range 64 {
+				all.Go(func() {
+					for range 3 { // a longer value would be sent as its digest
+						update(fmt.Sprint("c", i), func(string) {})
+					}
+				})
+			}
+			all.Wait()
+			f.waitReleases()
+			assert.Positive(t, shared.Load())
+			time.Sleep(2 * time.Second) // a contended key takes the lock for a second, also on demand
+			alone.Store(0)
+			update("alone", func(string) {})
+			f.waitReleases()
+			assert.Equal(t, want, alone.Load(), "a single caller's commands have its values")
+			if onDemand {
+				return // no holder, and so no renewal
+			}
+
+			renewed.Store(0)
+			update("alone", func(key string) { // the second commit of the holder asks for waiters
+				time.Sleep(time.Second)
+				require.NoError(t, f.direct().Set(t.Context(), key, "theirs", 0).Err())
+			})
+			assert.Positive(t, renewed.Load(), "a renewal in the flush of a commit")
+		})
+	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/unguarded"
@@ -65,9 +64,7 @@ func stalled(t *testing.T, guard bool) (acked, lost int) {
 		if !guard {
 			rdb.AddHook(unguarded.Hook{})
 		}
-		s := lockupdate.New(rdb, lockupdate.Config{Lease: lease})
-		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		return s
+		return opener(t, lockupdate.Config{Lease: lease})(rdb)
 	})
 	return acked, lost
 }

@@ -114,9 +114,7 @@ func TestHashGuardsReadFields(t *testing.T) {
 				if c.only != "" && c.only != size {
 					continue
 				}
-				bubble(t, name+"/"+how+"/"+size, func(t *testing.T) {
-					f := newFixture(t, lockupdate.Config{})
-					key := rmw.Key{Name: "h", Kind: rmw.KindHash}
+				bubbleWith(t, name+"/"+how+"/"+size, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 					before, after, gone := maps.Clone(before), maps.Clone(c.after), slices.Clone(c.gone)
 					switch {
 					case large && c.bare:
@@ -124,10 +122,10 @@ func TestHashGuardsReadFields(t *testing.T) {
 					case large:
 						before, after = withBallast(before), withBallast(after)
 					}
-					f.update(key, returning(rmw.Hash(before)))
+					f.update(hashKey, returning(rmw.Hash(before)))
 					f.settle()
 					sent, calls := f.meter.Read().BytesSent, 0
-					res, err := do(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					res, err := do(t.Context(), f.store, hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 						if calls++; calls == 1 {
 							if c.beside != nil {
 								require.NoError(t, f.direct().HSet(ctx, "h", c.beside).Err())
@@ -147,8 +145,7 @@ func TestHashGuardsReadFields(t *testing.T) {
 						require.NoError(t, err)
 						assert.True(t, again.Equal(res.After), "fn(Before) differs from After")
 					}
-					stored, err := f.store.Read(t.Context(), key)
-					require.NoError(t, err)
+					stored := f.value(hashKey)
 					assert.Equal(t, after, stored.Fields())
 				})
 			}
@@ -159,15 +156,14 @@ func TestHashGuardsReadFields(t *testing.T) {
 // Value.Exists reads whether any field is left, also in a batch. A key that is created again does not get the old expiry.
 func TestHashGuardsItsExistenceInABatch(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		f.update(key, returning(rmw.Hash(map[string]string{"a": "1", "b": "1"}).WithTTL(10*time.Second)))
+		f.update(hashKey, returning(rmw.Hash(map[string]string{"a": "1", "b": "1"}).WithTTL(10*time.Second)))
 		f.settle()
 		f.slow(10 * time.Millisecond)
-		first := start(t.Context(), f.store, key, setField("z", "1")) // its commit is in flight while the others form a batch
-		second := start(t.Context(), f.store, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		first := start(t.Context(), f.store, hashKey, setField("z", "1")) // its commit is in flight while the others form a batch
+		second := start(t.Context(), f.store, hashKey, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			return cur.Without("a", "z"), nil
 		})
-		third := start(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		third := start(t.Context(), f.store, hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			if err := f.direct().HDel(ctx, "h", "b").Err(); err != nil {
 				return cur, err
 			}
@@ -176,10 +172,7 @@ func TestHashGuardsItsExistenceInABatch(t *testing.T) {
 			}
 			return cur.With("c", "the first"), nil
 		})
-		for _, c := range []*pendingCall{first, second, third} {
-			<-c.done
-			require.NoError(t, c.err)
-		}
+		succeed(t, first, second, third)
 		assert.Equal(t, map[string]string{"c": "the first"}, third.res.After.Fields())
 		assert.False(t, third.res.Before.Exists())
 		assert.EqualValues(t, -1, f.direct().PTTL(t.Context(), "h").Val(), "a new key has no expiry")
@@ -189,26 +182,23 @@ func TestHashGuardsItsExistenceInABatch(t *testing.T) {
 // A call that runs on the result of the last commit sees the foreign fields that this commit found.
 func TestHashNextCallSeesForeignFields(t *testing.T) {
 	withFixture(t, lockupdate.Config{Linger: 50 * time.Millisecond}, func(t *testing.T, f *fixture) {
-		key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-		f.update(key, setField("a", "0"))
-		_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		f.update(hashKey, setField("a", "0"))
+		f.update(hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			return cur.With("a", "1"), f.direct().HSet(ctx, "h", "theirs", "1").Err()
 		})
-		require.NoError(t, err)
-		res := f.update(key, keep)
+		res := f.update(hashKey, keep)
 		assert.Equal(t, map[string]string{"a": "1", "theirs": "1"}, res.After.Fields())
 
 		// An fn that runs while the commit is in flight is validated too.
 		gate := make(chan struct{})
 		f.slow(10 * time.Millisecond)
-		first := start(t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		first := start(t.Context(), f.store, hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			return cur.With("a", "2"), f.direct().HSet(ctx, "h", "theirs", "2").Err()
 		})
-		second := start(t.Context(), f.store, key, until(gate, keep))
+		second := start(t.Context(), f.store, hashKey, until(gate, keep))
 		<-first.done
 		close(gate)
-		<-second.done
-		require.NoError(t, second.err)
+		succeed(t, second)
 		assert.Equal(t, map[string]string{"a": "2", "theirs": "2"}, second.res.After.Fields())
 	})
 }
@@ -218,17 +208,14 @@ func TestHashWriteSkew(t *testing.T) {
 	onDuty := func(read func(rmw.Value) rmw.Value) string {
 		var stored rmw.Value
 		withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-			key := rmw.Key{Name: "h", Kind: rmw.KindHash}
-			f.update(key, returning(rmw.Hash(map[string]string{"ann": "on", "bob": "on"})))
-			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			f.update(hashKey, returning(rmw.Hash(map[string]string{"ann": "on", "bob": "on"})))
+			f.update(hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				if bob, _ := read(cur).Field("bob"); bob == "off" {
 					return cur, nil // one must stay on duty
 				}
 				return cur.With("ann", "off"), f.direct().HSet(ctx, "h", "bob", "off").Err()
 			})
-			require.NoError(t, err)
-			stored, err = f.store.Read(t.Context(), key)
-			require.NoError(t, err)
+			stored = f.value(hashKey)
 		})
 		ann, _ := stored.Field("ann")
 		return ann
@@ -243,7 +230,6 @@ func runIncrements(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
 	t.Helper()
 	const writers, each, fields = 4, 40, 3
 	f := newFixture(t, cfg)
-	key := rmw.Key{Name: "h", Kind: rmw.KindHash}
 	var incremented [fields]atomic.Int64
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -262,7 +248,7 @@ func runIncrements(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
 					i, _ := strconv.Atoi(was)
 					return cur.With(field, strconv.Itoa(i+1)), nil
 				}
-				res, err := s.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				res, err := s.Update(t.Context(), hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					for ; others > 1; others-- {
 						m := rng.IntN(fields)
 						if err := direct.HIncrBy(ctx, "h", fmt.Sprint("f", m), 1).Err(); err != nil {
@@ -282,8 +268,7 @@ func runIncrements(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
 		})
 	}
 	wg.Wait()
-	v, err := f.store.Read(t.Context(), key)
-	require.NoError(t, err)
+	v := f.value(hashKey)
 	for n := range fields {
 		s, _ := v.Field(fmt.Sprint("f", n))
 		i, _ := strconv.Atoi(s)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -20,7 +19,7 @@ import (
 func executedLate(script string, after time.Duration) proxytest.Fault {
 	return proxytest.Fault{
 		Match: isScript(script), Action: proxytest.ExecuteLater, Delay: after,
-		Text: "ERR handle response, backend conn reset",
+		Text: connReset,
 	}
 }
 
@@ -36,8 +35,7 @@ func leave(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 // could be acknowledged, and the first executed after another writer restored its base value.
 func TestAcknowledgedUpdateIsFinal(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{"default": {}, "sole writer": {SoleWriter: true}} {
-		bubble(t, name, func(t *testing.T) {
-			f := newFixture(t, cfg)
+		bubbleWith(t, name, cfg, func(t *testing.T, f *fixture) {
 			key := rmw.Key{Name: "room"}
 			f.warm(key)
 			f.proxy.Inject(executedLate("commit_string", time.Second))
@@ -56,8 +54,7 @@ func TestAcknowledgedUpdateIsFinal(t *testing.T) {
 // A commit is sent once, whatever fails.
 func TestCommitIsSentOnce(t *testing.T) {
 	for _, action := range []proxytest.Action{proxytest.DropRequest, proxytest.DropReply, proxytest.HangReply} {
-		bubble(t, action.String(), func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{SoleWriter: true})
+		bubbleWith(t, action.String(), lockupdate.Config{SoleWriter: true}, func(t *testing.T, f *fixture) {
 			key := rmw.Key{Name: "room"}
 			f.warm(key)
 			f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: action})
@@ -100,8 +97,7 @@ func TestLateAcquire(t *testing.T) {
 // An update that takes its lock again has a new owner id. So a late release of the old id cannot
 // release the new lock.
 func TestEachRoundHasItsOwnOwnerID(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: time.Second})
+	withFixture(t, lockupdate.Config{Lease: time.Second}, func(t *testing.T, f *fixture) {
 		other := f.another(lockupdate.Config{})
 		key := rmw.Key{Name: "room"}
 		f.warm(key)

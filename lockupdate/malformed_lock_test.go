@@ -50,18 +50,17 @@ func TestMalformedLocks(t *testing.T) {
 	for _, field := range fields {
 		for _, count := range []string{"1", "0", "-1", "x", "99999999999999999999", ""} {
 			withFixture(t, lockupdate.Config{MaxWait: time.Minute}, func(t *testing.T, f *fixture) {
-				key := rmw.Key{Name: "s"}
 				rdb, what := f.direct(), fmt.Sprintf("%q: %q", field, count)
-				require.NoError(t, rdb.HSet(t.Context(), lock+key.Name, field, count).Err())
-				require.NoError(t, rdb.PExpire(t.Context(), lock+key.Name, 3*time.Second).Err())
-				h, err := f.store.Inspect(t.Context(), key.Name)
+				require.NoError(t, rdb.HSet(t.Context(), lock+testKey.Name, field, count).Err())
+				require.NoError(t, rdb.PExpire(t.Context(), lock+testKey.Name, 3*time.Second).Err())
+				h, err := f.store.Inspect(t.Context(), testKey.Name)
 				require.NoError(t, err, what)
 				assert.GreaterOrEqual(t, h.Age, time.Duration(0), what)
 				began := time.Now()
-				_, err = f.store.Update(t.Context(), key, appendText("1"))
+				_, err = f.store.Update(t.Context(), testKey, appendText("1"))
 				require.NoError(t, err, what)
 				assert.LessOrEqual(t, time.Since(began), 4*time.Second, what)
-				assert.Equal(t, "1", f.text(key))
+				assert.Equal(t, "1", f.text(testKey))
 			})
 		}
 	}
@@ -72,6 +71,7 @@ func TestEndlessConfigs(t *testing.T) {
 	const endless = time.Duration(math.MaxInt64)
 	for name, cfg := range map[string]lockupdate.Config{
 		"Lease":               {Lease: endless},
+		"LockDelay":           {LockDelay: endless},
 		"MaxHold":             {MaxHold: endless},
 		"MaxWait":             {MaxWait: endless},
 		"Poll.Base":           {Poll: rmw.Backoff{Base: endless}},
@@ -84,14 +84,14 @@ func TestEndlessConfigs(t *testing.T) {
 		"Poll, without Lua":   {Poll: rmw.Backoff{Base: endless, Max: endless}, Commit: lockupdate.CommitIFEQ},
 		"Linger, without Lua": {Poll: rmw.Backoff{Max: endless}, Linger: endless, Commit: lockupdate.CommitIFEQ},
 		"Lease, in seconds":   {Lease: endless, Commit: lockupdate.CommitVX},
+		"Lease, with CAS":     {Lease: endless, Commit: lockupdate.CommitCAS},
 		"Poll, in seconds":    {Poll: rmw.Backoff{Base: endless, Max: endless}, Commit: lockupdate.CommitVX},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			require.NoError(t, cfg.Validate())
 			f := newFixture(t, cfg)
-			key := rmw.Key{Name: "s"}
 			for range 3 {
-				_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				f.update(rmw.Key{Name: "s", TTL: 1<<62 - 1}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					select {
 					case <-ctx.Done():
 						return rmw.Value{}, context.Cause(ctx)
@@ -99,9 +99,8 @@ func TestEndlessConfigs(t *testing.T) {
 						return rmw.String(cur.Text() + "1"), nil
 					}
 				})
-				require.NoError(t, err)
 			}
-			assert.Equal(t, "111", f.text(key))
+			assert.Equal(t, "111", f.text(testKey))
 			assert.Zero(t, f.store.Stats().Lost)
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,17 +65,11 @@ func TestContractWithoutLua(t *testing.T) {
 	}
 }
 
-func (s nativeStore) fixture(t *testing.T, cfg lockupdate.Config) *fixture {
-	cfg.Commit = s.commit
-	return newFixture(t, cfg)
-}
-
 // eachNativeStore runs a test for each native store, on fake time.
-func eachNativeStore(t *testing.T, test func(t *testing.T, s nativeStore)) {
+func eachNativeStore(t *testing.T, cfg lockupdate.Config, test func(t *testing.T, f *fixture, s nativeStore)) {
 	for _, s := range nativeStores {
-		t.Run(s.commit.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { test(t, s) })
-		})
+		cfg.Commit = s.commit
+		bubbleWith(t, s.commit.String(), cfg, func(t *testing.T, f *fixture) { test(t, f, s) })
 	}
 }
 
@@ -115,13 +110,12 @@ func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
 // All commands are listed by RequiredCommands, have one key each, and are permitted by Codis, which
 // forwards unknown commands by their key.
 func TestRequiredCommandsWithoutLua(t *testing.T) {
-	eachNativeStore(t, func(t *testing.T, s nativeStore) {
-		f := s.fixture(t, lockupdate.Config{})
+	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
 		profile := proxycompat.Codis32()
 		f.rdb.AddHook(proxycompat.Hook(profile))
 		other := f.another(lockupdate.Config{Commit: s.commit})
 		for _, key := range []rmw.Key{{Name: "k"}, {Name: "k", TTL: time.Hour}, {Name: "k"}, {Name: "k", TTL: rmw.NoTTL}} {
-			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			f.update(key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				ctx2, cancel := context.WithTimeout(t.Context(), 6*time.Second) // a renewal
 				defer cancel()
 				_, err := other.Update(ctx2, key, keep)
@@ -134,8 +128,7 @@ func TestRequiredCommandsWithoutLua(t *testing.T) {
 				require.InDelta(t, 6*time.Second, h.Age, float64(time.Second))
 				return rmw.String(cur.Text() + "x"), nil
 			})
-			require.NoError(t, err)
-			_, _, err = f.store.Peek(t.Context(), key)
+			_, _, err := f.store.Peek(t.Context(), key)
 			require.NoError(t, err)
 			f.waitReleases() // else the next call could inherit the lock and its age
 		}
@@ -159,8 +152,7 @@ func TestRequiredCommandsWithoutLua(t *testing.T) {
 // Without Lua the round trips are the same, with one more where a commit has to keep an expiry that
 // the server cannot keep.
 func TestBudgetWithoutLua(t *testing.T) {
-	eachNativeStore(t, func(t *testing.T, s nativeStore) {
-		f := s.fixture(t, lockupdate.Config{})
+	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
 		key := rmw.Key{Name: "s", TTL: time.Hour}
 		f.warm(key)
 		update := func(key rmw.Key, fn rmw.UpdateFunc) int64 {
@@ -182,7 +174,140 @@ func TestBudgetWithoutLua(t *testing.T) {
 			asks = 1
 		}
 		assert.EqualValues(t, 2, update(key, appendText("x")))
-		assert.EqualValues(t, 2+asks, update(rmw.Key{Name: "s"}, appendText("x")))
+		assert.EqualValues(t, 2+asks, update(testKey, appendText("x")))
 		assert.EqualValues(t, 1, update(key, keep))
+	})
+}
+
+// Wait hints serve fairness only. A dead or hanging backend that stores nothing but hints delays no
+// update.
+func TestUpdatesDoNotDependOnHints(t *testing.T) {
+	for _, action := range []proxytest.Action{proxytest.DropRequest, proxytest.HangRequest} {
+		cfg := lockupdate.Config{NoCombining: true}
+		eachNativeStore(t, cfg, func(t *testing.T, f *fixture, s nativeStore) {
+			cfg.Commit = s.commit
+			other := f.another(cfg)
+			key := f.warmKey()
+			f.proxy.Inject(proxytest.Fault{Match: isRequest("hint"), Times: -1, Action: action})
+			began := time.Now()
+			var calls []*pendingCall
+			for range 3 {
+				for _, store := range []*lockupdate.Store{f.store, other} {
+					calls = append(calls, start(t.Context(), store, key, after(20*time.Millisecond, appendText("x"))))
+				}
+			}
+			succeed(t, calls...)
+			assert.Less(t, time.Since(began), time.Second)
+			assert.Equal(t, "wwwxxxxxx", f.text(key))
+		})
+	}
+}
+
+// If one acquire command was refused and another one may have been executed, the lock may be held.
+// It is released.
+func TestUnknownAcquireAmongRefusals(t *testing.T) {
+	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
+		key := f.warmKey()
+		f.proxy.Inject(proxytest.Fault{Match: isRequest("release"), Action: proxytest.HangRequest})
+		f.update(key, appendText("x"))
+		for nx, fault := range map[bool]proxytest.Fault{
+			true: {Action: proxytest.RefuseWith, Text: "LOADING Redis is loading the dataset in memory"}, false: {Action: proxytest.DropReply},
+		} {
+			fault.Match = func(args []string) bool { return isRequest("acquire")(args) && nx == (args[3] == "nx") }
+			f.proxy.Inject(fault)
+		}
+		f.update(key, appendText("y")) // the retry finds the lock held by this owner
+		f.waitReleases()
+		assert.False(t, f.hasLock(key.Name))
+	})
+}
+
+// A release in flight may be executed between the two commands of an acquire.
+func TestReleaseDuringTakeover(t *testing.T) {
+	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
+		key := f.warmKey()
+		f.proxy.Inject(proxytest.Fault{Match: isRequest("release"), Action: proxytest.HangRequest})
+		f.update(key, appendText("x"))
+		asked := 0
+		f.proxy.Inject(proxytest.Fault{Times: -1, Match: func(args []string) bool {
+			if isRequest("acquire")(args) {
+				if asked++; asked == 2 {
+					f.proxy.Engine(f.proxy.BackendOf(lock + "s")).Del(lock + "s")
+				}
+			}
+			return false
+		}})
+		res := f.update(key, appendText("y"))
+		assert.Equal(t, 2, asked, "the lock is not acquired again")
+		assert.Zero(t, res.Waited)
+	})
+}
+
+// If no token can be drawn, the outcome of the update stays known.
+func TestLostTokenWithoutLua(t *testing.T) {
+	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
+		f.proxy.Inject(proxytest.Fault{
+			Match: func(args []string) bool {
+				return strings.HasPrefix(args[1], "/fence") && !strings.HasPrefix(args[0], "get")
+			}, Times: -1, Action: proxytest.DropReply,
+		})
+		require.NoError(t, f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
+			_, err := locking.Token(ctx)
+			require.ErrorIs(t, err, rmw.ErrUnavailable)
+			require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
+			return nil
+		}))
+	})
+}
+
+// A waiter that got the lock clears its hint. A server that counts in seconds would keep it for too
+// long.
+func TestWaiterClearsItsHint(t *testing.T) {
+	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
+		other := f.another(lockupdate.Config{Commit: s.commit})
+		key := f.warmKey()
+		gate := make(chan struct{})
+		first := start(t.Context(), f.store, key, until(gate, appendText("1")))
+		time.Sleep(time.Millisecond)
+		second := start(t.Context(), other, key, appendText("2"))
+		time.Sleep(20 * time.Millisecond)
+		require.Positive(t, f.direct().Exists(t.Context(), "/wait"+lock+"s").Val())
+		close(gate)
+		succeed(t, first, second)
+		f.waitReleases()
+		lockupdate.Settle(other)
+		assert.Zero(t, f.direct().Exists(t.Context(), "/wait"+lock+"s").Val())
+	})
+}
+
+// A hint that arrives after the release of its lock is cleared.
+func TestLateHintIsCleared(t *testing.T) {
+	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
+		hint := "/wait" + lock + "s"
+		var sent, arrived atomic.Int32
+		late := func(n *atomic.Int32, d time.Duration) func(redis.Cmder) {
+			return func(cmd redis.Cmder) {
+				if args := argsOf(cmd); args[0] == "set" && args[1] == hint {
+					n.Add(1)
+					time.Sleep(d)
+				}
+			}
+		}
+		f.rdb.AddHook(tap(late(&sent, time.Second), late(&arrived, 0)))
+		other := f.another(lockupdate.Config{Commit: s.commit})
+		gate := make(chan struct{})
+		first := start(t.Context(), other, testKey, until(gate, appendText("1")))
+		time.Sleep(time.Millisecond)
+		second := start(t.Context(), f.store, testKey, appendText("2"))
+		time.Sleep(20 * time.Millisecond)
+		close(gate)
+		succeed(t, first, second)
+		lockupdate.Settle(f.store)
+		require.EqualValues(t, 1, sent.Load())
+		require.Zero(t, arrived.Load())
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.EqualValues(t, 1, arrived.Load())
+		assert.Zero(t, f.direct().Exists(t.Context(), hint).Val())
 	})
 }

@@ -55,11 +55,9 @@ func called(t *testing.T, call string) context.Context {
 
 // The wait of a call that queued behind others of its process counts, too.
 func TestObserverOfAQueuedCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := watcher{waits: true}
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
-		l, err := f.store.Lock(called(t, "first"), "s")
-		require.NoError(t, err)
+	withWatcher(t, func(t *testing.T, f *fixture, w *watcher) {
+		w.waits = true
+		l := f.hold(called(t, "first"), f.store, "s")
 		done := make(chan error)
 		go func() { done <- f.store.WithLock(called(t, "second"), "s", nothing) }()
 		time.Sleep(3 * time.Second)
@@ -78,12 +76,10 @@ func TestObserverOfAQueuedCall(t *testing.T) {
 // A lock that passes from call to call of a process is told for each section, and once for updates in a
 // row. It is taken from the server once. A call that ends without the lock is told, however it ends.
 func TestObserverOfHandovers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var w watcher
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
-		var calls sync.WaitGroup
+	withWatcher(t, func(t *testing.T, f *fixture, w *watcher) {
+		var sections sync.WaitGroup
 		section := func(name string, hold time.Duration) {
-			calls.Go(func() {
+			sections.Go(func() {
 				assert.NoError(t, f.store.WithLock(called(t, name), "s", func(context.Context) error {
 					time.Sleep(hold)
 					return nil
@@ -91,29 +87,18 @@ func TestObserverOfHandovers(t *testing.T) {
 			})
 			synctest.Wait()
 		}
-		update := func(name string) {
-			calls.Go(func() {
-				_, err := f.store.Update(called(t, name), rmw.Key{Name: "s"}, func(context.Context, rmw.Value) (rmw.Value, error) {
-					time.Sleep(time.Second)
-					return rmw.String(name), nil
-				})
-				assert.NoError(t, err)
-			})
-			synctest.Wait()
-		}
 		section("slow", 5*time.Second)
 		require.ErrorIs(t, f.store.TryLock(called(t, "try"), "s", nothing), rmw.ErrContended)
-		calls.Go(func() {
-			ctx, cancel := context.WithTimeout(called(t, "left"), time.Second)
-			defer cancel()
-			_, err := f.store.Update(ctx, rmw.Key{Name: "s"}, keep)
-			assert.ErrorIs(t, err, rmw.ErrContended)
-		})
+		ctx, cancel := context.WithTimeout(called(t, "left"), time.Second)
+		defer cancel()
+		left := start(ctx, f.store, testKey, keep)
 		section("fast", 2*time.Second)
-		update("first")
-		update("second")
+		first := start(called(t, "first"), f.store, testKey, after(time.Second, put("1")))
+		second := start(called(t, "second"), f.store, testKey, after(time.Second, put("2")))
 		section("last", 3*time.Second)
-		calls.Wait()
+		sections.Wait()
+		succeed(t, first, second)
+		require.ErrorIs(t, left.err, rmw.ErrContended)
 		f.waitReleases()
 		assert.Equal(t, []string{
 			"slow: acquired s 0s", "try: refused s 0s", "left: refused s 1s", "slow: released s 5s",
@@ -129,8 +114,7 @@ func TestObserverOfHandovers(t *testing.T) {
 func TestUnansweredRenewalIsJeopardy(t *testing.T) {
 	withFixture(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.HangRequest})
-		l, err := f.store.Lock(t.Context(), "s")
-		require.NoError(t, err)
+		l := f.hold(t.Context(), f.store, "s")
 		time.Sleep(4900 * time.Millisecond)
 		assert.Equal(t, locking.Safe, locking.StateOf(l.Context()))
 		time.Sleep(1500 * time.Millisecond) // the renewal at half, and an eighth for its reply
@@ -144,11 +128,8 @@ func TestUnansweredRenewalIsJeopardy(t *testing.T) {
 
 // A lock that another process waits for is told once per holding.
 func TestObserverOfWaiters(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var w watcher
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
-		l, err := f.store.Lock(called(t, "section"), "s")
-		require.NoError(t, err)
+	withWatcher(t, func(t *testing.T, f *fixture, w *watcher) {
+		l := f.hold(called(t, "section"), f.store, "s")
 		time.Sleep(12 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
 		defer cancel()
@@ -161,11 +142,8 @@ func TestObserverOfWaiters(t *testing.T) {
 
 // A stalled process learns of the loss when it unlocks, and no release is told as well.
 func TestObserverOfAStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var w watcher
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe})
-		l, err := f.store.Lock(called(t, "section"), "s")
-		require.NoError(t, err)
+	withWatcher(t, func(t *testing.T, f *fixture, w *watcher) {
+		l := f.hold(called(t, "section"), f.store, "s")
 		f.store.Stall(10 * time.Second)
 		assert.Equal(t, locking.Lost, locking.StateOf(l.Context()))
 		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
@@ -180,7 +158,7 @@ func TestSequencer(t *testing.T) {
 	withFixture(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		other := f.another(lockupdate.Config{})
 		var seq locking.Sequencer
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		f.update(testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			var err1, err2 error
 			seq, err1 = locking.SequencerOf(ctx)
 			token, err2 := locking.Token(ctx)
@@ -195,7 +173,6 @@ func TestSequencer(t *testing.T) {
 			assert.ErrorIs(t, other.Check(ctx, forged), rmw.ErrLockLost)
 			return cur, errors.Join(err1, err2, err3)
 		})
-		require.NoError(t, err)
 		f.waitReleases()
 		require.ErrorIs(t, other.Check(t.Context(), seq), rmw.ErrLockLost, "free")
 		require.ErrorIs(t, other.Check(t.Context(), locking.Sequencer{Name: "s"}), rmw.ErrLockLost, "free, and no owner")
@@ -214,7 +191,7 @@ func TestSequencerOfANestedUpdate(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		var outlived context.Context
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(outer context.Context) error {
-			_, err := f.store.Update(outer, rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			_, err := f.store.Update(outer, testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				inner, err := locking.SequencerOf(ctx)
 				require.NoError(t, err)
 				seq, err := locking.SequencerOf(outer)
@@ -236,7 +213,7 @@ func TestSequencerOfANestedUpdate(t *testing.T) {
 // Without the lock there is no State, until a Sequencer takes the lock.
 func TestSequencerTakesTheLock(t *testing.T) {
 	withFixture(t, lockupdate.Config{LockOnDemand: true}, func(t *testing.T, f *fixture) {
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		f.update(testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			assert.Equal(t, locking.Lost, locking.StateOf(ctx))
 			seq, err := locking.SequencerOf(ctx)
 			require.NoError(t, err)
@@ -244,6 +221,12 @@ func TestSequencerTakesTheLock(t *testing.T) {
 			assert.Equal(t, locking.Safe, locking.StateOf(ctx))
 			return rmw.String("x"), nil
 		})
-		require.NoError(t, err)
 	})
+}
+
+// withWatcher is withFixture, with an Observer.
+func withWatcher(t *testing.T, test func(t *testing.T, f *fixture, w *watcher)) {
+	t.Helper()
+	w := new(watcher)
+	withFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe}, func(t *testing.T, f *fixture) { test(t, f, w) })
 }

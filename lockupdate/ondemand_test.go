@@ -58,12 +58,11 @@ func TestWaitForReply(t *testing.T) {
 func TestOnDemandAndAnUnguardedWriter(t *testing.T) {
 	for _, cfg := range []lockupdate.Config{{}, onDemand} {
 		withFixture(t, cfg, func(t *testing.T, f *fixture) {
-			key := rmw.Key{Name: "s"}
 			direct := f.direct()
 			release := make(chan struct{})
 			var writer sync.WaitGroup
 			// The writer reads, and takes the lock after the update has looked at it.
-			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			f.update(testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				writer.Go(func() {
 					for direct.Exists(t.Context(), lock+"s").Val() > 0 {
 						time.Sleep(time.Millisecond)
@@ -77,14 +76,13 @@ func TestOnDemandAndAnUnguardedWriter(t *testing.T) {
 				synctest.Wait()
 				return rmw.String(cur.Text() + "update,"), nil
 			})
-			require.NoError(t, err)
 			time.Sleep(time.Second) // without LockOnDemand, the writer takes the lock now
 			close(release)
 			writer.Wait()
 			if cfg.LockOnDemand {
-				assert.Equal(t, "writer,", f.text(key), "the acknowledged update is lost")
+				assert.Equal(t, "writer,", f.text(testKey), "the acknowledged update is lost")
 			} else {
-				assert.Equal(t, "update,writer,", f.text(key))
+				assert.Equal(t, "update,writer,", f.text(testKey))
 			}
 		})
 	}
@@ -105,25 +103,21 @@ func TestOnDemandTakesTheLock(t *testing.T) {
 		}))
 		lockupdate.Settle(other)
 		f.settle()
-		update := func() {
-			f.update(key, appendText("x"))
+		for _, tc := range []struct {
+			fn   rmw.UpdateFunc
+			sent []string
+		}{
+			{appendText("x"), []string{"acquire", "read", "commit_string", "release"}},
+			{appendText("x"), []string{"read", "EXISTS", "commit_string"}},
+			{duringFirstCall(f.writeBeside, appendText("+x")),
+				[]string{"read", "EXISTS", "SET", "commit_string", "acquire", "read", "commit_string", "release"}},
+		} {
+			f.update(key, tc.fn)
 			f.waitReleases()
+			assert.Equal(t, tc.sent, f.calls())
+			time.Sleep(time.Second)
+			f.settle()
 		}
-		update()
-		assert.Equal(t, []string{"acquire", "read", "commit_string", "release"}, f.calls())
-		time.Sleep(time.Second)
-		f.settle()
-		update()
-		assert.Equal(t, []string{"read", "EXISTS", "commit_string"}, f.calls())
-
-		f.settle()
-		res, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
-			require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
-		}, appendText("+x")))
-		require.NoError(t, err)
-		assert.Equal(t, 2, res.Attempts)
-		f.waitReleases()
-		assert.Equal(t, []string{"read", "EXISTS", "SET", "commit_string", "acquire", "read", "commit_string", "release"}, f.calls())
 		assert.Equal(t, "theirs+x", f.text(key))
 	})
 }
@@ -134,17 +128,8 @@ func TestOnDemandAfterContention(t *testing.T) {
 	withFixture(t, onDemand, func(t *testing.T, f *fixture) {
 		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Times: -1, Action: proxytest.Delay, Delay: time.Millisecond})
 		key := f.warmKey()
-		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
-			require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
-		}, appendText("x")))
-		require.NoError(t, err)
-		update := func() {
-			_, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
-				time.Sleep(10 * time.Millisecond)
-				return rmw.String("x"), nil
-			})
-			require.NoError(t, err)
-		}
+		f.update(key, duringFirstCall(f.writeBeside, appendText("x")))
+		update := func() { f.update(key, after(10*time.Millisecond, put("x"))) }
 		for began := time.Now(); time.Since(began) < 1100*time.Millisecond; {
 			update()
 		}
@@ -163,23 +148,15 @@ func TestOnDemandFnEndsOtherwise(t *testing.T) {
 		"Goexit": func() error { runtime.Goexit(); return nil },
 		"error":  func() error { return errors.New("no") },
 	} {
-		bubble(t, name, func(t *testing.T) {
-			f := newFixture(t, onDemand)
-			key := rmw.Key{Name: "s"}
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				defer func() { _ = recover() }()
-				_, _ = f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
-					time.Sleep(time.Second)
-					return rmw.Value{}, end()
-				})
-			})
-			synctest.Wait()
+		bubbleWith(t, name, onDemand, func(t *testing.T, f *fixture) {
+			first := start(t.Context(), f.store, testKey, after(time.Second, func(context.Context, rmw.Value) (rmw.Value, error) {
+				return rmw.Value{}, end()
+			}))
 			began := time.Now()
-			f.update(key, appendText("x"))
+			f.update(testKey, appendText("x"))
 			assert.Less(t, time.Since(began), 2*time.Second)
-			wg.Wait()
-			assert.Equal(t, "x", f.text(key))
+			wait(first)
+			assert.Equal(t, "x", f.text(testKey))
 		})
 	}
 }
@@ -188,28 +165,23 @@ func TestOnDemandFnEndsOtherwise(t *testing.T) {
 func TestOnDemandMaxHold(t *testing.T) {
 	for _, token := range []bool{false, true} {
 		withFixture(t, lockupdate.Config{LockOnDemand: true, MaxHold: time.Second}, func(t *testing.T, f *fixture) {
-			key := rmw.Key{Name: "s"}
 			began := time.Now()
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					if token {
-						_, err := locking.Token(ctx)
-						assert.NoError(t, err)
-					}
-					<-ctx.Done()
-					assert.LessOrEqual(t, time.Since(began), time.Second)
-					assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
-					time.Sleep(time.Minute)
-					return rmw.String(cur.Text() + "late"), nil
-				})
-				assert.ErrorIs(t, err, rmw.ErrLockLost)
+			first := start(t.Context(), f.store, testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				if token {
+					_, err := locking.Token(ctx)
+					assert.NoError(t, err)
+				}
+				<-ctx.Done()
+				assert.LessOrEqual(t, time.Since(began), time.Second)
+				assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
+				time.Sleep(time.Minute)
+				return rmw.String(cur.Text() + "late"), nil
 			})
-			synctest.Wait()
-			f.update(key, appendText("x"))
+			f.update(testKey, appendText("x"))
 			assert.Less(t, time.Since(began), 1100*time.Millisecond)
-			wg.Wait()
-			assert.Equal(t, "x", f.text(key))
+			wait(first)
+			require.ErrorIs(t, first.err, rmw.ErrLockLost)
+			assert.Equal(t, "x", f.text(testKey))
 		})
 	}
 }
@@ -219,31 +191,19 @@ func TestOnDemandMaxHold(t *testing.T) {
 func TestOnDemandClose(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		s, other := lockupdate.New(f.rdb, onDemand), f.another(lockupdate.Config{})
-		key := rmw.Key{Name: "s"}
-		var held locking.Hold
 		var wg sync.WaitGroup
-		_, err := s.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-			if held == nil {
-				var err error
-				held, err = other.Lock(t.Context(), "s")
-				require.NoError(t, err)
-				require.NoError(t, f.direct().Set(t.Context(), "s", "theirs", 0).Err())
-				wg.Go(func() { assert.NoError(t, s.Close()) })
-				wg.Go(func() {
-					time.Sleep(time.Second)
-					assert.NoError(t, held.Unlock())
-				})
-				synctest.Wait()
-			}
-			return rmw.String(cur.Text() + "x"), nil
-		})
+		_, err := s.Update(t.Context(), testKey, duringFirstCall(func() {
+			held := f.hold(t.Context(), other, "s")
+			f.writeBeside()
+			wg.Go(func() { assert.NoError(t, s.Close()) })
+			wg.Go(func() {
+				time.Sleep(time.Second)
+				assert.NoError(t, held.Unlock())
+			})
+			synctest.Wait()
+		}, appendText("x")))
 		require.NoError(t, err)
 		wg.Wait()
-		assert.Equal(t, "theirsx", f.text(key))
+		assert.Equal(t, "theirsx", f.text(testKey))
 	})
-}
-
-// LockOnDemand cannot be combined with options that need the lock.
-func TestOnDemandAndSoleWriter(t *testing.T) {
-	assert.ErrorIs(t, lockupdate.Config{LockOnDemand: true, SoleWriter: true}.Validate(), rmw.ErrInvalid)
 }

@@ -1,9 +1,11 @@
 package lockupdate_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/contract"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -25,16 +29,8 @@ func (f *fixture) overNetwork(cfg lockupdate.Config, hooks ...redis.Hook) (*cont
 	r := &contract.Network{}
 	opts.Dialer, opts.DialerRetries = r.Dialer(opts.Dialer), 1
 	opts.MaxIdleConns, opts.PipelinePoolSize = 1, -1 // over a pipe, go-redis does not detect a closed idle connection
-	rdb := redis.NewClient(opts)
-	for _, h := range hooks {
-		rdb.AddHook(h)
-	}
-	s := lockupdate.New(rdb, cfg)
-	f.t.Cleanup(func() {
-		require.NoError(f.t, s.Close())
-		require.NoError(f.t, rdb.Close())
-	})
-	_, err := s.Update(f.t.Context(), rmw.Key{Name: "s"}, appendText("w"))
+	s := f.open(opts, cfg, hooks...)
+	_, err := s.Update(f.t.Context(), testKey, appendText("w"))
 	require.NoError(f.t, err)
 	lockupdate.Settle(s)
 	return r, s
@@ -45,7 +41,7 @@ func openBreaker(t *testing.T, s *lockupdate.Store) {
 	t.Helper()
 	for !s.Stats().CircuitOpen {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
-		_, err := s.Read(ctx, rmw.Key{Name: "s"})
+		_, err := s.Read(ctx, testKey)
 		cancel()
 		require.Error(t, err)
 	}
@@ -105,36 +101,21 @@ func TestOutagesEnd(t *testing.T) {
 		"ctx":                 {timeout: 1500 * time.Millisecond, took: 1500 * time.Millisecond, text: "deadline exceeded"},
 		"MaxWait":             {cfg: lockupdate.Config{MaxWait: 200 * time.Millisecond}, took: 200 * time.Millisecond, text: "tried again every 1s"},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{})
+		bubbleWith(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 			r, s := f.overNetwork(c.cfg)
 			restore := r.Cut()
 			openBreaker(t, s)
 			time.Sleep(500 * time.Millisecond) // no limit below ends at a try of the breaker
-			ctx := t.Context()
-			if c.timeout > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, c.timeout)
-				defer cancel()
-			}
+			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.timeout, time.Hour))
+			defer cancel()
 			var all sync.WaitGroup
-			for _, call := range []func() error{
-				func() error { _, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("x")); return err },
-				func() error { _, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("y")); return err },
-				func() error {
-					if c.cfg.MaxWait > 0 {
-						return nil
-					}
-					_, err := s.Read(ctx, rmw.Key{Name: "s"})
-					return err
-				},
-			} {
+			for _, name := range []string{"update", "update", "read"} {
+				if name == "read" && c.cfg.MaxWait > 0 {
+					continue
+				}
 				all.Go(func() {
 					began := time.Now()
-					err := call()
-					if err == nil {
-						return
-					}
+					err := operations[name](ctx, s)
 					assert.ErrorIs(t, err, rmw.ErrUnavailable)
 					assert.ErrorContains(t, err, c.text)
 					assert.Equal(t, c.timeout > 0, errors.Is(err, context.DeadlineExceeded), err)
@@ -144,7 +125,7 @@ func TestOutagesEnd(t *testing.T) {
 			all.Wait()
 			restore()
 			time.Sleep(10 * time.Second)
-			assert.Equal(t, "w", f.text(rmw.Key{Name: "s"}), "no failed update is stored, not even later")
+			assert.Equal(t, "w", f.text(testKey), "no failed update is stored, not even later")
 		})
 	}
 }
@@ -156,14 +137,9 @@ func TestCloseEndsOutages(t *testing.T) {
 		restore := r.Cut()
 		openBreaker(t, s)
 		var all sync.WaitGroup
-		all.Go(func() {
-			_, err := s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
-			assert.ErrorIs(t, err, rmw.ErrClosed)
-		})
-		all.Go(func() {
-			_, err := s.Read(t.Context(), rmw.Key{Name: "s"})
-			assert.ErrorIs(t, err, rmw.ErrClosed)
-		})
+		for name, call := range operations {
+			all.Go(func() { assert.ErrorIs(t, call(t.Context(), s), rmw.ErrClosed, name) })
+		}
 		synctest.Wait()
 		began := time.Now()
 		require.NoError(t, s.Close())
@@ -215,12 +191,10 @@ func TestOneTryASecondDuringAnOutage(t *testing.T) {
 // A commit that could not be sent during an outage is sent after it.
 func TestCommitsWaitOutAnOutage(t *testing.T) {
 	for _, under := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("under a lock=%t", under), func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{})
+		bubbleWith(t, fmt.Sprintf("under a lock=%t", under), lockupdate.Config{}, func(t *testing.T, f *fixture) {
 			r, s := f.overNetwork(lockupdate.Config{})
-			key := rmw.Key{Name: "s"}
 			update := func(ctx context.Context) error {
-				_, err := s.Update(ctx, key, duringFirstCall(func() {
+				_, err := s.Update(ctx, testKey, duringFirstCall(func() {
 					restore := r.Cut()
 					openBreaker(t, s)
 					time.AfterFunc(700*time.Millisecond, restore)
@@ -232,7 +206,116 @@ func TestCommitsWaitOutAnOutage(t *testing.T) {
 			} else {
 				require.NoError(t, update(t.Context()))
 			}
-			assert.Equal(t, "wx", f.text(key))
+			assert.Equal(t, "wx", f.text(testKey))
 		})
 	}
+}
+
+// The breaker fails calls at once while the store is down, and detects the recovery within a
+// second. The control runs without the breaker.
+func TestDeadStoreFailsFast(t *testing.T) {
+	fail := func(t *testing.T, cfg lockupdate.Config) (f *fixture, took time.Duration, restore func()) {
+		f = newFixture(t, cfg)
+		key := f.warmKey()
+		restore = f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.HangRequest})
+		for range 20 {
+			began := time.Now()
+			_, err := f.store.Update(t.Context(), key, appendText("y"))
+			require.ErrorIs(t, err, rmw.ErrUnavailable)
+			assert.True(t, rmw.Retryable(err))
+			took = time.Since(began)
+		}
+		return f, took, restore
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var opened []error
+		f, took, restore := fail(t, lockupdate.Config{MaxOutage: -1, OnEvent: func(e lockupdate.Event) {
+			if e.Kind == lockupdate.EventCircuitOpened {
+				opened = append(opened, e.Err)
+			}
+		}})
+		assert.Zero(t, took)
+		assert.True(t, f.store.Stats().CircuitOpen)
+		_, err := f.store.Read(t.Context(), testKey)
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.ErrorContains(t, err, "tried again every 1s")
+		restore()
+		time.Sleep(time.Minute)
+		assert.Equal(t, "www", f.text(testKey))
+		assert.False(t, f.store.Stats().CircuitOpen)
+		require.Len(t, opened, 1, "an outage opens it once, also if tries fail")
+		require.Error(t, opened[0])
+		assert.EqualValues(t, 1, f.store.Stats().CircuitOpened)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f, took, restore := fail(t, lockupdate.Config{NoBreaker: true})
+		assert.Greater(t, took, time.Second, "control")
+		assert.False(t, f.store.Stats().CircuitOpen)
+		restore()
+		time.Sleep(time.Minute) // until no command hangs
+	})
+}
+
+// Contention, error replies and canceled calls do not open the breaker.
+func TestBreakerIgnoresContentionAndRefusals(t *testing.T) {
+	withFixture(t, lockupdate.Config{MaxWait: time.Millisecond}, func(t *testing.T, f *fixture) {
+		f.takeAsOther(testKey, 0)
+		for range 50 {
+			_, err := f.store.Update(t.Context(), testKey, appendText("x"))
+			require.ErrorIs(t, err, rmw.ErrContended)
+		}
+		f.refuse("read", 50, connReset)
+		for range 50 {
+			_, err := f.store.Read(t.Context(), testKey)
+			_ = err // after three attempts, some reads fail
+		}
+		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.Delay, Delay: time.Second})
+		for range 50 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			_, err := f.store.Read(ctx, testKey)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+		}
+		remove()
+		assert.False(t, f.store.Stats().CircuitOpen)
+		time.Sleep(time.Minute)
+	})
+}
+
+// An open breaker does not stop renewals and releases.
+func TestBreakerLetsRenewalsAndReleasesPass(t *testing.T) {
+	withFixture(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
+		l := f.hold(t.Context(), f.store, "held")
+		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.DropRequest})
+		for range 20 {
+			_, err := f.store.Read(t.Context(), testKey)
+			require.ErrorIs(t, err, rmw.ErrUnavailable)
+		}
+		require.True(t, f.store.Stats().CircuitOpen)
+		require.NoError(t, l.Unlock())
+		f.waitReleases()
+		assert.Zero(t, f.direct().Exists(t.Context(), lock+"held").Val())
+		remove()
+	})
+}
+
+// A dial that times out returns context.DeadlineExceeded, although no ctx has ended. The call fails
+// with rmw.ErrUnavailable, and is retryable.
+func TestLongDialTimeout(t *testing.T) {
+	long.Only(t)
+	rdb := redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:1", DialerRetries: 1, MaxRetries: -1,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return (&net.Dialer{Timeout: time.Nanosecond}).DialContext(ctx, network, addr)
+		},
+	})
+	defer func() { require.NoError(t, rdb.Close()) }()
+	store := lockupdate.New(rdb, lockupdate.Config{})
+	_, err := store.Read(t.Context(), rmw.Key{Name: "k"})
+	require.ErrorIs(t, err, rmw.ErrUnavailable)
+	require.True(t, rmw.Retryable(err))
+	_, err = store.Update(t.Context(), rmw.Key{Name: "k"}, appendText("x"))
+	require.ErrorIs(t, err, rmw.ErrUnavailable)
+	require.True(t, rmw.Retryable(err))
+	require.NoError(t, store.Close())
 }

@@ -2,15 +2,18 @@ package lockupdate_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -99,13 +102,12 @@ func TestPitfall13Herd(t *testing.T) {
 // lockupdate identifies the owner by ctx.
 func TestPitfall14ReentrancyByGoroutine(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		key := rmw.Key{Name: "s"}
 		var outlived context.Context
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
 			outlived = context.WithoutCancel(ctx)
 			helper := make(chan error)
 			go func() {
-				_, err := f.store.Update(ctx, key, appendText("helper"))
+				_, err := f.store.Update(ctx, testKey, appendText("helper"))
 				helper <- err
 			}()
 			require.NoError(t, <-helper, "another goroutine of the holder")
@@ -113,13 +115,13 @@ func TestPitfall14ReentrancyByGoroutine(t *testing.T) {
 			require.ErrorIs(t, f.another(lockupdate.Config{}).TryLock(ctx, "s", nothing), rmw.ErrContended, "another Store")
 			return f.store.TryLock(ctx, "s", nothing)
 		}))
-		assert.Equal(t, "helper", f.text(key))
+		assert.Equal(t, "helper", f.text(testKey))
 		f.waitReleases()
-		f.takeAsOther(key, 0)
+		f.takeAsOther(testKey, 0)
 		require.ErrorIs(t, f.store.TryLock(outlived, "s", nothing), rmw.ErrContended, "a ctx that has outlived its lock")
 		ctx, cancel := context.WithTimeout(outlived, time.Second)
 		defer cancel()
-		_, err := f.store.Update(ctx, key, appendText("too late"))
+		_, err := f.store.Update(ctx, testKey, appendText("too late"))
 		require.ErrorIs(t, err, rmw.ErrContended)
 	})
 }
@@ -131,10 +133,10 @@ func TestPitfall22RetryLimits(t *testing.T) {
 	const long = 30 * time.Second
 	held := func(t *testing.T, cfg lockupdate.Config) (*fixture, rmw.Result, error) {
 		f := newFixture(t, cfg)
-		f.warm(rmw.Key{Name: "s"})
-		f.takeAsOther(rmw.Key{Name: "s"}, long)
+		f.warm(testKey)
+		f.takeAsOther(testKey, long)
 		began := time.Now()
-		res, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		res, err := f.store.Update(t.Context(), testKey, appendText("x"))
 		assert.Equal(t, time.Since(began), res.Waited)
 		return f, res, err
 	}
@@ -154,11 +156,10 @@ func TestPitfall22RetryLimits(t *testing.T) {
 		assert.Equal(t, long/3, res.Waited)
 		assert.Zero(t, res.Attempts)
 	})
-	bubble(t, "MaxAttempts", func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{})
+	bubbleWith(t, "MaxAttempts", lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		legacy := f.direct()
 		calls := 0
-		res, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		res, err := f.store.Update(t.Context(), testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			calls++
 			require.NoError(t, legacy.Append(ctx, "s", "theirs").Err())
 			return appendText("mine")(ctx, cur)
@@ -166,5 +167,95 @@ func TestPitfall22RetryLimits(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrContended)
 		assert.Equal(t, 100, calls)
 		assert.Equal(t, 100, res.Attempts)
+	})
+}
+
+// After a failover or a slot migration, a server answers NOSCRIPT, and a client does not retry that
+// in a pipeline. Proxies refuse SCRIPT LOAD, or send it to any server (go-redis#3228,
+// redis-py#4206, codis#526, codis#1368). lockupdate sends each such call again as EVAL.
+func TestPitfall09NoScriptInPipelines(t *testing.T) {
+	withKey(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture, key rmw.Key) {
+		f.forgetScripts()
+		pipe := f.rdb.Pipeline()
+		ran := redis.NewScript("return 1").Run(t.Context(), pipe, []string{"s"})
+		_, _ = pipe.Exec(t.Context())
+		require.ErrorContains(t, ran.Err(), "NOSCRIPT", "control: the pitfall exists")
+		f.proxy.ResetCalls()
+
+		// Acquire and read, renewals, commit and release, each after one or both servers
+		// lost their script caches.
+		for round := range 4 {
+			forget := func() {
+				for backend := range 2 {
+					if round&(backend+1) == 0 {
+						require.NoError(t, f.proxy.FlushScripts(backend))
+					}
+				}
+			}
+			forget()
+			err := f.store.WithLocks(t.Context(), []string{"a", "b", "c"}, func(ctx context.Context) error {
+				res, err := f.store.Update(ctx, key, duringFirstCall(func() {
+					forget()
+					time.Sleep(20 * time.Second) // four renewals
+					forget()
+				}, appendText("x")))
+				assert.Equal(t, 1, res.Attempts)
+				return err
+			})
+			require.NoError(t, err)
+			f.waitReleases()
+		}
+		assert.Equal(t, "wwwxxxx", f.text(key))
+		assert.Positive(t, f.proxy.Count()["EVAL"])
+		assert.Zero(t, f.proxy.Count()["SCRIPT"])
+	})
+}
+
+// Proxies refuse the handshake of go-redis, or break shared connections because of it
+// (go-redis#2616, go-redis#2792, go-redis#3536, go-redis#3853). With proxycompat.Options, go-redis
+// sends none.
+func TestPitfall11HandshakeCommands(t *testing.T) {
+	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05()} {
+		bubble(t, profile.Name(), func(t *testing.T) {
+			f := newFixtureOn(t, profile, lockupdate.Config{})
+			firstUpdate := func(opts *redis.Options) (sent map[string]int, err error) {
+				f.proxy.ResetCalls()
+				rdb := redis.NewClient(opts)
+				store := lockupdate.New(rdb, lockupdate.Config{})
+				_, err = store.Update(t.Context(), testKey, appendText("x"))
+				err = errors.Join(err, store.Close(), rdb.Close())
+				return f.proxy.Count(), err
+			}
+			opts := proxycompat.Options(profile, f.proxy.Addr())
+			opts.Dialer = proxycompat.HelloDialer(f.proxy.Dial)
+			sent, err := firstUpdate(opts)
+			require.NoError(t, err)
+			assert.Equal(t, map[string]int{"EVAL": 4, "EVALSHA": 4}, sent)
+			sent, err = firstUpdate(&redis.Options{Addr: f.proxy.Addr(), Dialer: f.proxy.Dial})
+			assert.Positive(t, sent["HELLO"], "control: the pitfall exists")
+			if profile.Name() == "twemproxy" {
+				require.Error(t, err, "control")
+			}
+		})
+	}
+}
+
+// A proxy may reorder the commands of a pipeline (pikiwidb#2174, which is Codis): a read before its
+// acquire, or a release before its commit. The guard makes the first harmless. The release waits
+// for the reply to the commit: see TestUnknownIsCountedAndLogsNoValue.
+func TestPitfall15PipelineOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixtureBehind(t, proxytest.Config{Engines: 2, Reorder: true}, lockupdate.Config{})
+		key := f.warmKey()
+		other := f.another(lockupdate.Config{})
+		f.proxy.Inject(proxytest.Fault{Match: isScript("acquire"), Do: func() {
+			_, err := other.Update(t.Context(), key, appendText("+theirs"))
+			assert.NoError(t, err)
+			lockupdate.Settle(other)
+		}})
+		res := f.update(key, appendText("+mine"))
+		assert.Zero(t, res.Waited, "control: the lock was free")
+		assert.Equal(t, 2, res.Attempts, "control: the value was read before the acquire")
+		assert.Equal(t, "www+theirs+mine", f.text(key))
 	})
 }

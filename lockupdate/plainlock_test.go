@@ -133,15 +133,20 @@ func TestPlainLocksLoseUpdates(t *testing.T) {
 				assert.Positive(t, lost, "control: of %d updates none was lost, so this test proves nothing", acked)
 			})
 			synctest.Test(t, func(t *testing.T) {
-				acked, lost, _ := runWriters(t, c.proxy, keys, 30, c.trouble, func(rdb *redis.Client) rmw.Updater {
-					s := lockupdate.New(rdb, lockupdate.Config{Lease: 100 * time.Millisecond})
-					t.Cleanup(func() { require.NoError(t, s.Close()) })
-					return s
-				})
+				acked, lost, _ := runWriters(t, c.proxy, keys, 30, c.trouble, opener(t, lockupdate.Config{Lease: 100 * time.Millisecond}))
 				assert.Equal(t, 120, acked)
 				assert.Zero(t, lost)
 			})
 		})
+	}
+}
+
+// opener returns a function that opens Stores until the end of the test.
+func opener(t *testing.T, cfg lockupdate.Config) func(rdb *redis.Client) rmw.Updater {
+	return func(rdb *redis.Client) rmw.Updater {
+		s := lockupdate.New(rdb, cfg)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
 	}
 }
 

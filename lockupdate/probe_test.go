@@ -2,6 +2,7 @@ package lockupdate_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -44,26 +44,19 @@ func TestProbe(t *testing.T) {
 // Probe rejects a store that ignores conditions or lacks commands. It distinguishes that from a
 // store that does not reply.
 func TestProbeRejectsBrokenStores(t *testing.T) {
-	refuse := func(name string) proxytest.Fault {
-		return proxytest.Fault{
-			Match: isRequest(name), Times: -1, Action: proxytest.RefuseWith, Text: "ERR unknown command",
-		}
+	broken := map[string]func(f *fixture){"conditions": func(f *fixture) { f.rdb.AddHook(before(unguard)) }}
+	for _, command := range []string{"acquire", "renew", "release", "read"} {
+		broken[command] = func(f *fixture) { f.refuse(command, -1, "ERR unknown command") }
 	}
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Redis84}, lockupdate.Config{})
-		f.rdb.AddHook(before(unguard))
-		_, err := lockupdate.Probe(t.Context(), f.rdb)
-		require.ErrorIs(t, err, rmw.ErrUnsupported)
-		for _, c := range []string{"CommitGuarded", "CommitIFEQ", "CommitDELIFEQ", "CommitVX", "CommitCAS"} {
-			assert.ErrorContains(t, err, c)
-		}
-	})
-	for _, missing := range []string{"acquire", "renew", "release", "read"} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Pika}, lockupdate.Config{})
-			f.proxy.Inject(refuse(missing))
+	for name, spoil := range broken {
+		bubble(t, name, func(t *testing.T) {
+			f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Redis84}, lockupdate.Config{})
+			spoil(f)
 			_, err := lockupdate.Probe(t.Context(), f.rdb)
-			require.ErrorIs(t, err, rmw.ErrUnsupported, missing)
+			require.ErrorIs(t, err, rmw.ErrUnsupported)
+			for _, c := range []string{"CommitGuarded", "CommitIFEQ", "CommitDELIFEQ", "CommitVX", "CommitCAS"} {
+				assert.ErrorContains(t, err, c)
+			}
 		})
 	}
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
@@ -92,16 +85,15 @@ func TestMixedCommitsReportWrongKind(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		rdb := f.direct()
 		require.NoError(t, rdb.Set(t.Context(), lock+"s", "somebody:1", time.Minute).Err())
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		_, err := f.store.Update(t.Context(), testKey, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrWrongKind)
 		require.ErrorContains(t, err, "Config.Commit")
 		require.ErrorContains(t, err, "LockName")
 	})
-	eachNativeStore(t, func(t *testing.T, s nativeStore) {
-		f := s.fixture(t, lockupdate.Config{})
+	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
 		rdb := f.direct()
 		require.NoError(t, rdb.HSet(t.Context(), lock+"s", "somebody:1", 1).Err())
-		_, err := f.store.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		_, err := f.store.Update(t.Context(), testKey, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrWrongKind)
 		require.ErrorContains(t, err, "Config.Commit")
 		_, err = f.store.Inspect(t.Context(), "s")
@@ -110,55 +102,58 @@ func TestMixedCommitsReportWrongKind(t *testing.T) {
 	})
 }
 
-// Pika before 4 sets no expiry below a second, so a lock with a shorter lease would never expire.
-func TestPikaCountsInSeconds(t *testing.T) {
-	tooShort := lockupdate.Config{Commit: lockupdate.CommitVX, Lease: 500 * time.Millisecond}
-	short := lockupdate.New(redis.NewClient(&redis.Options{}), tooShort)
-	_, err := short.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
-	require.ErrorIs(t, err, rmw.ErrInvalid)
-	require.NoError(t, short.Close())
-	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitVX, Lease: 1300 * time.Millisecond}, func(t *testing.T, f *fixture) {
-		for _, ttl := range []time.Duration{time.Millisecond, 1300 * time.Millisecond} {
-			key := rmw.Key{Name: "s", TTL: ttl}
-			_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				assert.Positive(t, f.direct().PTTL(t.Context(), lock+"s").Val())
-				return rmw.String(cur.Text() + "x"), nil
-			})
-			require.NoError(t, err)
-			assert.Positive(t, f.direct().PTTL(t.Context(), "s").Val())
-			key.TTL = 0
-			f.update(key, appendText("y"))
-			assert.Positive(t, f.direct().PTTL(t.Context(), "s").Val())
-		}
+// Probe checks the remaining time of an expiry, not only that it exists.
+func TestProbeChecksTheExpiryUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Pika}, lockupdate.Config{})
+		f.rdb.AddHook(afterwards(func(cmd redis.Cmder) {
+			if c, ok := cmd.(interface{ SetVal(any) }); ok && cmd.Name() == "pttl" {
+				if ms, err := cmd.(interface{ Int64() (int64, error) }).Int64(); err == nil && ms > 0 {
+					c.SetVal((ms + 999) / 1000)
+				}
+			}
+		}))
+		_, err := lockupdate.Probe(t.Context(), f.rdb)
+		require.ErrorIs(t, err, rmw.ErrUnsupported)
+		require.False(t, rmw.Retryable(err))
 	})
 }
 
-// On a server without KEEPTTL, each update shortens the expiry by less than half a millisecond, and
-// never prolongs it.
-func TestKeptExpiryDoesNotDrift(t *testing.T) {
-	long.Repeats(t)
-	eachNativeStore(t, func(t *testing.T, s nativeStore) {
-		f := s.fixture(t, lockupdate.Config{})
-		f.slow(3 * time.Millisecond)
-		rdb := f.direct()
-		key := rmw.Key{Name: "s"}
-		require.NoError(t, rdb.Set(t.Context(), "s", "x", time.Minute).Err())
-		began := time.Now()
-		for range 1000 {
-			_, err := f.store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				time.Sleep(7 * time.Millisecond)
-				return rmw.String(time.Now().String()), nil
+// Probe treats any refusal of a script as a missing feature, but not an error about a backend that
+// is down.
+func TestProbeTellsRefusalsFromFailures(t *testing.T) {
+	for text, want := range map[string]lockupdate.Commit{
+		"Err unknown or unsupported command 'evalsha'": lockupdate.CommitVX,
+		"ERR I do not do scripts":                      lockupdate.CommitVX,
+		"LOADING Redis is loading the dataset":         lockupdate.CommitGuarded,
+		connReset:                                      lockupdate.CommitGuarded,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Pika}, lockupdate.Config{})
+			f.proxy.Inject(proxytest.Fault{
+				Match: func(args []string) bool { return strings.HasPrefix(args[0], "eval") }, Times: -1,
+				Action: proxytest.RefuseWith, Text: text,
 			})
-			require.NoError(t, err)
+			got, err := lockupdate.Probe(t.Context(), f.rdb)
+			assert.Equal(t, want, got, text)
+			assert.Equal(t, want == lockupdate.CommitGuarded, err != nil, text)
+		})
+	}
+}
+
+// Every key that a canceled Probe leaves behind expires.
+func TestCanceledProbeLeavesExpiringKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixtureBehind(t, proxytest.Config{Store: proxytest.Pika}, lockupdate.Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		f.proxy.Inject(proxytest.Fault{
+			Match:  func(args []string) bool { return args[0] == "set" && len(args) == 5 && args[2] == "" },
+			Action: proxytest.DelayReply, Delay: time.Millisecond, Do: cancel,
+		})
+		_, err := lockupdate.Probe(ctx, f.rdb)
+		require.ErrorIs(t, err, context.Canceled)
+		for _, key := range f.proxy.Engine(0).Keys() {
+			assert.Positive(t, f.proxy.Engine(0).TTL(key), key)
 		}
-		left := time.Minute - time.Since(began)
-		if s.store == proxytest.OldPika {
-			// A second that ends between PTTL and the commit counts twice: these are six of
-			// the 23 milliseconds of an update.
-			assert.InDelta(t, left+time.Since(began)/6, rdb.PTTL(t.Context(), "s").Val(), float64(time.Since(began)/4))
-			return
-		}
-		assert.InDelta(t, left-250*time.Millisecond, rdb.PTTL(t.Context(), "s").Val(), float64(250*time.Millisecond),
-			"want less than %v in milliseconds", left)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -45,19 +46,14 @@ func TestStatsAndEvents(t *testing.T) {
 			},
 		}
 		f := newFixture(t, cfg)
-		key := rmw.Key{Name: "s"}
-		other := f.direct()
 
 		// Another process holds the lock while three calls queue up.
-		f.takeAsOther(key, 50*time.Millisecond)
-		var queue sync.WaitGroup
+		f.takeAsOther(testKey, 50*time.Millisecond)
+		var queue []*pendingCall
 		for range 3 {
-			queue.Go(func() {
-				_, err := f.store.Update(t.Context(), key, appendText("x"))
-				assert.NoError(t, err)
-			})
+			queue = append(queue, start(t.Context(), f.store, testKey, appendText("x")))
 		}
-		queue.Wait()
+		succeed(t, queue...)
 		f.waitReleases()
 		s := f.store.Stats()
 		assert.EqualValues(t, 1, s.Acquired)
@@ -69,12 +65,11 @@ func TestStatsAndEvents(t *testing.T) {
 
 		// A slow fn with a failed and a successful renewal, and a foreign write.
 		f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.DropRequest})
-		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
+		f.update(testKey, duringFirstCall(func() {
 			time.Sleep(6 * time.Second)
 			assert.Equal(t, 1, f.store.Stats().Held)
-			require.NoError(t, other.Set(t.Context(), "s", "theirs", 0).Err())
+			f.writeBeside()
 		}, appendText("y")))
-		require.NoError(t, err)
 		s = f.store.Stats()
 		assert.EqualValues(t, 1, s.RenewFailures)
 		assert.EqualValues(t, 2, s.Renewed, "the second in the flush of the repeated commit")
@@ -82,12 +77,12 @@ func TestStatsAndEvents(t *testing.T) {
 
 		// A lost lock, and a commit without a reply.
 		_ = f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
-			require.NoError(t, other.Del(ctx, lock+"s").Err())
+			require.NoError(t, f.direct().Del(ctx, lock+"s").Err())
 			<-ctx.Done()
 			return nil
 		})
 		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropReply})
-		_, err = f.store.Update(t.Context(), key, appendText("z"))
+		_, err := f.store.Update(t.Context(), testKey, appendText("z"))
 		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 		s = f.store.Stats()
 		assert.EqualValues(t, 1, s.Lost)
@@ -142,12 +137,9 @@ func TestEventsHaveTheirCall(t *testing.T) {
 		key := rmw.Key{Name: "s", Label: "room"}
 		f.warm(key)
 		f.takeAsOther(key, time.Second)
-		other := f.direct()
 		ctx := rmw.WithOperation(called(t, "call"), "join")
 		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropReply, Skip: 1})
-		_, err := f.store.Update(ctx, key, duringFirstCall(func() {
-			require.NoError(t, other.Set(t.Context(), "s", "theirs", 0).Err())
-		}, appendText("x")))
+		_, err := f.store.Update(ctx, key, duringFirstCall(f.writeBeside, appendText("x")))
 		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 		f.waitReleases()
 		for _, kind := range []string{"acquired", "released", "waited", "polled", "conflicted", "unknown"} {
@@ -179,18 +171,12 @@ func TestUnknownIsCountedAndLogsNoValue(t *testing.T) {
 		assert.Equal(t, []string{"acquire", "read", "commit_string", "release"}, f.calls())
 		assert.Equal(t, "wwwx", f.text(key))
 
-		f.proxy.Inject(proxytest.Fault{
-			Match: isScript("commit_string"), Action: proxytest.RefuseWith,
-			Text: "ERR backend said: unknown command 'evalsha', with args beginning with: 'SECRET'",
-		})
+		f.refuse("commit_string", 1, "ERR backend said: unknown command 'evalsha', with args beginning with: 'SECRET'")
 		_, err = f.store.Update(t.Context(), key, appendText("SECRET"))
 		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 		assert.EqualValues(t, 2, f.store.Stats().Unknown)
 
-		f.proxy.Inject(proxytest.Fault{
-			Match: isScript("renew"), Action: proxytest.RefuseWith,
-			Text: "ERR backend said: unknown command 'evalsha', with args beginning with: 'SECRET'",
-		})
+		f.refuse("renew", 1, "ERR backend said: unknown command 'evalsha', with args beginning with: 'SECRET'")
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(context.Context) error {
 			time.Sleep(9 * time.Second)
 			return nil
@@ -219,4 +205,45 @@ func TestEventString(t *testing.T) {
 	assert.Equal(t, `lockupdate combined "lock:{room:7}" label="room" n=3 took=1ms`, e.String())
 	e = lockupdate.Event{Kind: lockupdate.EventRenewFailed, N: 1, Err: rmw.ErrUnavailable}
 	assert.Equal(t, `lockupdate renew failed n=1 err="store unavailable"`, e.String())
+}
+
+// A function of the Config that panics, ends its goroutine or returns nil harms no update. Stats count
+// each time, and the first one is logged.
+func TestFunctionsOfTheConfigAreContained(t *testing.T) {
+	type ender = func(error)
+	none := func(error) {}
+	harms := map[string]func(){"panic": func() { panic("boom") }, "goexit": runtime.Goexit}
+	cfgs := map[string]lockupdate.Config{
+		"nil ctx": {BatchContext: func([]context.Context) (context.Context, ender) { return nil, none }},
+		"nil end": {BatchContext: func(callers []context.Context) (context.Context, ender) { return callers[0], nil }},
+	}
+	for name, harm := range harms {
+		cfgs["Observer "+name] = lockupdate.Config{Observer: func(context.Context, locking.Event) { harm() }}
+		cfgs["OnEvent "+name] = lockupdate.Config{OnEvent: func(lockupdate.Event) { harm() }}
+		cfgs["BatchContext "+name] = lockupdate.Config{
+			BatchContext: func([]context.Context) (context.Context, ender) { harm(); return t.Context(), none },
+		}
+		cfgs["end "+name] = lockupdate.Config{
+			BatchContext: func([]context.Context) (context.Context, ender) { return t.Context(), func(error) { harm() } },
+		}
+	}
+	for name, cfg := range cfgs {
+		bubble(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			f := newFixture(t, cfg)
+			for range 2 { // each time one commit for all, and a wait
+				for _, call := range f.runBatch(testKey, appendText("a"), appendText("b"), appendText("c")) {
+					require.NoError(t, call.err)
+				}
+			}
+			f.waitReleases()
+			assert.Equal(t, "abcabc", f.text(testKey))
+			assert.Greater(t, f.store.Stats().ObserverPanics, uint64(1))
+			assert.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
+			if !strings.HasPrefix(name, "nil") {
+				assert.Contains(t, log.String(), "TestFunctionsOfTheConfigAreContained", "the stack")
+			}
+		})
+	}
 }

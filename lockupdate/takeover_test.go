@@ -1,8 +1,8 @@
 package lockupdate_test
 
 import (
+	"context"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +23,7 @@ func TestTakeover(t *testing.T) {
 		"request hangs": {Action: proxytest.HangRequest},
 		"reply hangs":   {Action: proxytest.HangReply},
 		"delayed":       {Action: proxytest.Delay, Delay: 2 * time.Second},
-		"late":          {Action: proxytest.ExecuteLater, Delay: time.Second, Text: "ERR handle response, backend conn reset"},
+		"late":          {Action: proxytest.ExecuteLater, Delay: time.Second, Text: connReset},
 		"late, cut":     {Action: proxytest.ExecuteLater, Delay: 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) { takeover(t, lockupdate.Config{}, fault) })
@@ -45,13 +45,11 @@ func takeover(t *testing.T, cfg lockupdate.Config, fault proxytest.Fault) {
 		time.Sleep(time.Second)
 		assert.False(t, third.ended(), "the second update has lost its lock")
 		close(gate)
-		<-second.done
-		require.NoError(t, second.err)
+		succeed(t, second)
 		assert.Zero(t, second.res.Waited)
 		assert.Equal(t, 1, second.res.Attempts)
 		assert.Equal(t, 5*time.Second, second.at.Sub(began))
-		<-third.done
-		require.NoError(t, third.err)
+		succeed(t, third)
 		assert.Less(t, third.at.Sub(second.at), 100*time.Millisecond)
 		assert.Equal(t, "www123", f.text(key))
 		time.Sleep(time.Minute)
@@ -73,10 +71,7 @@ func TestNoTakeoverFromWaiters(t *testing.T) {
 			<-first.done
 			synctest.Wait() // the release is in flight
 			last := start(t.Context(), f.store, key, appendText("3"))
-			<-waiter.done
-			<-last.done
-			require.NoError(t, waiter.err)
-			require.NoError(t, last.err)
+			succeed(t, waiter, last)
 			require.Equal(t, "www"+strings.Repeat("123", round+1), f.text(key))
 			assert.Positive(t, last.res.Waited)
 		}
@@ -126,19 +121,98 @@ func TestTakeoverReplyLost(t *testing.T) {
 func TestOnDemandDuringRelease(t *testing.T) {
 	withKey(t, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.slow(time.Millisecond)
-		hold, err := f.store.Lock(t.Context(), "s")
-		require.NoError(t, err)
+		hold := f.hold(t.Context(), f.store, "s")
 		require.NoError(t, hold.Unlock())
 		began := time.Now()
-		var calls sync.WaitGroup
+		var calls []*pendingCall
 		for range 2 {
 			time.Sleep(100 * time.Microsecond)
-			calls.Go(func() {
-				_, err := f.store.Update(t.Context(), key, appendText("x"))
-				assert.NoError(t, err)
-			})
+			calls = append(calls, start(t.Context(), f.store, key, appendText("x")))
 		}
-		calls.Wait()
+		succeed(t, calls...)
 		assert.Less(t, time.Since(began), 10*time.Millisecond)
+	})
+}
+
+const lingerTime = 5 * time.Millisecond
+
+// newLingering returns a fixture that has just updated key and still holds its lock.
+func newLingering(t *testing.T) (*fixture, rmw.Key) {
+	f, key := warmFixture(t, lockupdate.Config{Linger: lingerTime})
+	f.update(key, appendText("1"))
+	f.proxy.ResetCalls()
+	return f, key
+}
+
+// hasLock reports whether the lock of a key exists.
+func (f *fixture) hasLock(name string) bool {
+	return f.direct().Exists(f.t.Context(), lock+name).Val() == 1
+}
+
+// While the lock lingers, an update takes one round trip and one command.
+func TestLingeringLockCostsOneRoundTrip(t *testing.T) {
+	for name, fn := range map[string]rmw.UpdateFunc{"written": appendText("2"), "unchanged": keep, "aborted": abort} {
+		bubble(t, name, func(t *testing.T) {
+			f, key := newLingering(t)
+			time.Sleep(lingerTime - time.Millisecond)
+			start := f.meter.Read()
+			_, err := f.store.Update(t.Context(), key, fn)
+			if err != nil {
+				require.Equal(t, errRoomFull, err)
+			}
+			assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
+			assert.Equal(t, 1, f.total(), f.calls())
+		})
+	}
+}
+
+// The lock is released after Config.Linger.
+func TestLingerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, key := newLingering(t)
+		time.Sleep(lingerTime - time.Millisecond)
+		assert.True(t, f.hasLock(key.Name))
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		assert.False(t, f.hasLock(key.Name))
+		assert.Equal(t, 1, f.sent()["release"])
+	})
+}
+
+// Close releases a lingering lock at once.
+func TestCloseEndsLinger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, key := newLingering(t)
+		began := time.Now()
+		require.NoError(t, f.store.Close())
+		assert.Zero(t, time.Since(began))
+		assert.False(t, f.hasLock(key.Name))
+	})
+}
+
+// An update under a lingering lock sees foreign writes: the guard refuses its commit, or a read
+// validates an fn that writes nothing or fails, and must succeed. In fake time all may have one time.
+func TestLingerDetectsForeignWrites(t *testing.T) {
+	for name, fn := range map[string]rmw.UpdateFunc{
+		"writes": appendText("2"), "keeps": keep, "fails": func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			if cur.Text() != "theirs" {
+				return abort(ctx, cur)
+			}
+			return cur, nil
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f, key := newLingering(t)
+			f.writeBeside()
+			res := f.update(key, fn)
+			assert.Equal(t, 2, res.Attempts)
+			assert.Equal(t, "theirs", res.Before.Text())
+		})
+	}
+	bubble(t, "cannot tell", func(t *testing.T) {
+		f, key := newLingering(t)
+		f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: 3, Action: proxytest.DropRequest})
+		_, err := f.store.Update(t.Context(), key, keep)
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
 	})
 }

@@ -57,7 +57,7 @@ func TestProfilesThatRefuseScripts(t *testing.T) {
 			f := newFixtureOn(t, profile, lockupdate.Config{Commit: commit})
 			f.rdb.AddHook(proxycompat.Hook(profile))
 			for range 2 { // the second update finds a value
-				_, err = f.store.Update(t.Context(), rmw.Key{Name: "s"}, after(6*time.Second, appendText("x")))
+				_, err = f.store.Update(t.Context(), testKey, after(6*time.Second, appendText("x")))
 			}
 			if !ok {
 				require.ErrorIs(t, err, rmw.ErrUnsupported)
@@ -67,10 +67,10 @@ func TestProfilesThatRefuseScripts(t *testing.T) {
 			require.NoError(t, err)
 			_, err = f.store.Inspect(t.Context(), "s")
 			require.NoError(t, err)
-			_, _, err = f.store.Peek(t.Context(), rmw.Key{Name: "s"})
+			_, _, err = f.store.Peek(t.Context(), testKey)
 			require.NoError(t, err)
 			f.waitReleases()
-			assert.Equal(t, "xx", f.text(rmw.Key{Name: "s"}))
+			assert.Equal(t, "xx", f.text(testKey))
 			for _, c := range f.proxy.Calls() {
 				require.NoError(t, profile.Check(c.Args...), c.Args[0])
 			}
@@ -88,16 +88,14 @@ func requirePermitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate
 			if key.Kind == rmw.KindHash {
 				fn = setField("f", "x")
 			}
-			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			f.update(key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 				_, err := locking.Token(ctx)
 				require.NoError(t, err)
 				time.Sleep(6 * time.Second) // a renewal
 				return fn(ctx, cur)
 			})
-			require.NoError(t, err)
-			_, err = f.store.Read(t.Context(), key)
-			require.NoError(t, err)
-			_, _, err = f.store.Peek(t.Context(), key)
+			_ = f.value(key)
+			_, _, err := f.store.Peek(t.Context(), key)
 			require.NoError(t, err)
 			_, err = f.store.Inspect(t.Context(), key.Name)
 			require.NoError(t, err)
@@ -196,12 +194,12 @@ func TestSlowScriptRunsOnce(t *testing.T) {
 		}), "control: without NoRetry")
 	})
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		f.warm(rmw.Key{Name: "s"})
+		f.warm(testKey)
 		assert.Equal(t, 1, slow(t, f, func(rdb *redis.Client) {
 			s := lockupdate.New(rdb, lockupdate.Config{})
 			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 			defer cancel()
-			_, err := s.Update(ctx, rmw.Key{Name: "s"}, appendText("x"))
+			_, err := s.Update(ctx, testKey, appendText("x"))
 			require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 			require.NoError(t, s.Close())
 		}))
@@ -211,26 +209,25 @@ func TestSlowScriptRunsOnce(t *testing.T) {
 // A WATCH writer stores the same bytes as a lost commit. Of two updates one is stored. With
 // SoleWriter, both callers get success.
 func TestSoleWriterIsAPromise(t *testing.T) {
-	loseCommit := func(t *testing.T, cfg lockupdate.Config) error {
-		f := newFixtureOn(t, proxycompat.Redis(), cfg)
-		legacy := cas.New(f.direct(), cas.Config{})
-		t.Cleanup(func() { require.NoError(t, legacy.Close()) })
-		key := rmw.Key{Name: "counter"}
-		f.warm(key)
-		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropRequest, Do: func() {
-			_, err := legacy.Update(context.Background(), key, appendText("1"))
-			assert.NoError(t, err)
-		}})
-		_, err := f.store.Update(t.Context(), key, appendText("1"))
-		assert.Equal(t, "www1", f.text(key))
-		return err
+	for _, sole := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixtureOn(t, proxycompat.Redis(), lockupdate.Config{SoleWriter: sole})
+			legacy := cas.New(f.direct(), cas.Config{})
+			defer func() { require.NoError(t, legacy.Close()) }()
+			key := f.warmKey()
+			f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropRequest, Do: func() {
+				_, err := legacy.Update(context.Background(), key, appendText("1"))
+				assert.NoError(t, err)
+			}})
+			_, err := f.store.Update(t.Context(), key, appendText("1"))
+			assert.Equal(t, "www1", f.text(key))
+			if sole {
+				require.NoError(t, err, "control: the broken promise goes unnoticed")
+			} else {
+				require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+			}
+		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		require.ErrorIs(t, loseCommit(t, lockupdate.Config{}), rmw.ErrOutcomeUnknown)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		require.NoError(t, loseCommit(t, lockupdate.Config{SoleWriter: true}), "control: the broken promise goes unnoticed")
-	})
 }
 
 // An AutoPipeliner that is not full-duplex works like its client.
@@ -240,11 +237,11 @@ func TestHalfDuplexAutoPipeline(t *testing.T) {
 	require.NoError(t, err)
 	s := lockupdate.New(auto, lockupdate.Config{})
 	for range 3 {
-		_, err = s.Update(t.Context(), rmw.Key{Name: "s"}, appendText("x"))
+		_, err = s.Update(t.Context(), testKey, appendText("x"))
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Close())
-	assert.Equal(t, "xxx", f.text(rmw.Key{Name: "s"}))
+	assert.Equal(t, "xxx", f.text(testKey))
 }
 
 // An invalid config or client is an error of every call, not a panic.
@@ -253,24 +250,30 @@ func TestInvalidConfig(t *testing.T) {
 	defer func() { require.NoError(t, rdb.Close()) }()
 	fullDuplex, err := rdb.AutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: true})
 	require.NoError(t, err)
-	for want, s := range map[string]*lockupdate.Store{
-		"Lease":       lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Lease: time.Millisecond}),
-		"MaxHold":     lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxHold: -1}),
-		"MaxWait":     lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxWait: -1}),
-		"MaxAttempts": lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{MaxAttempts: -1}),
-		"Poll":        lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Poll: rmw.Backoff{Base: -1}}),
-		"Commit":      lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{Commit: lockupdate.CommitCAS + 1}),
-		"NotifyRedisson": lockupdate.New(redis.NewClient(&redis.Options{}), lockupdate.Config{
-			NotifyRedisson: true, Commit: lockupdate.CommitIFEQ,
-		}),
-		"nil":        lockupdate.New(nil, lockupdate.Config{}),
-		"FullDuplex": lockupdate.New(fullDuplex, lockupdate.Config{}),
+	stores := map[string]*lockupdate.Store{
+		"nil": lockupdate.New(nil, lockupdate.Config{}), "FullDuplex": lockupdate.New(fullDuplex, lockupdate.Config{}),
+	}
+	for want, cfg := range map[string]lockupdate.Config{
+		"Lease is 1ms":   {Lease: time.Millisecond},
+		"Lease is 500ms": {Commit: lockupdate.CommitVX, Lease: 500 * time.Millisecond}, // Pika before 4 sets no expiry below a second
+		"LockDelay":      {LockDelay: -1},
+		"MaxHold":        {MaxHold: -1},
+		"MaxWait":        {MaxWait: -1},
+		"MaxAttempts":    {MaxAttempts: -1},
+		"Poll is":        {Poll: rmw.Backoff{Base: -1}},
+		"Linger":         {Linger: time.Second},
+		"Commit is":      {Commit: lockupdate.CommitCAS + 1},
+		"NotifyRedisson": {NotifyRedisson: true, Commit: lockupdate.CommitIFEQ},
+		"SoleWriter":     {LockOnDemand: true, SoleWriter: true},
 	} {
-		_, err := s.Update(t.Context(), rmw.Key{Name: "k"}, appendText("x"))
-		require.ErrorIs(t, err, rmw.ErrInvalid)
-		require.ErrorContains(t, err, want)
-		_, err = s.Read(t.Context(), rmw.Key{Name: "k"})
-		require.ErrorIs(t, err, rmw.ErrInvalid)
+		stores[want] = lockupdate.New(rdb, cfg)
+	}
+	for want, s := range stores {
+		for name, call := range operations {
+			err := call(t.Context(), s)
+			require.ErrorIs(t, err, rmw.ErrInvalid, name)
+			require.ErrorContains(t, err, want)
+		}
 		require.NoError(t, s.Close())
 	}
 }

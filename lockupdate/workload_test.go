@@ -109,8 +109,7 @@ func (w workload) run(t *testing.T, seed uint64) []string {
 		if n := f.direct().Exists(t.Context(), sharedLockName(key.Name)).Val(); n != 0 {
 			wrong = append(wrong, "a lock is left behind")
 		}
-		v, err := f.store.Read(t.Context(), key)
-		require.NoError(t, err)
+		v := f.value(key)
 		for _, violation := range histories[key.Name].audit(listOf(v)) {
 			wrong = append(wrong, key.Name+": "+violation)
 		}
@@ -161,7 +160,7 @@ func (w workload) faults(f *fixture, seed uint64) (remove func()) {
 	inject(0.015, "", proxytest.Fault{Action: proxytest.DropReply})
 	inject(0.005, "", proxytest.Fault{Action: proxytest.HangRequest})
 	inject(0.005, "", proxytest.Fault{Action: proxytest.HangReply})
-	inject(0.02, "", proxytest.Fault{Action: proxytest.ExecuteLater, Delay: 3 * time.Millisecond, Text: "ERR handle response, backend conn reset"})
+	inject(0.02, "", proxytest.Fault{Action: proxytest.ExecuteLater, Delay: 3 * time.Millisecond, Text: connReset})
 	inject(0.01, "", proxytest.Fault{Action: proxytest.ExecuteLater, Delay: 30 * time.Millisecond})
 	inject(0.01, "", proxytest.Fault{Action: proxytest.RefuseWith, Text: "LOADING Redis is loading the dataset in memory"})
 	inject(0.02, "", proxytest.Fault{Action: proxytest.Delay, Delay: 20 * time.Millisecond})

@@ -1,0 +1,213 @@
+package lockupdate_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// The error for a malformed reply names the command, and the type and length of the reply, not its
+// content. It is not retryable. For a commit the outcome is unknown.
+func TestUnexpectedReplies(t *testing.T) {
+	for name, c := range map[string]struct {
+		commit lockupdate.Commit
+		script string // or the command with the same job
+		reply  any
+		call   string // an operation
+		reason error
+		text   string
+	}{
+		"acquire": {script: "acquire", reply: "SECRET", call: "update", reason: rmw.ErrUnsupported,
+			text: `acquire "s": unsupported by this server or proxy: the reply to the script acquire is a string of 6 bytes`},
+		"read": {script: "read", reply: []any{int64(7), "SECRET"}, call: "update", reason: rmw.ErrUnsupported,
+			text: `read "s": unsupported by this server or proxy: the reply to the script read is an array of 2 elements`},
+		"read alone": {script: "read", reply: int64(12345), call: "read", reason: rmw.ErrUnsupported,
+			text: "the reply to the script read is an integer"},
+		"peek": {script: "peek", reply: []any{}, call: "peek", reason: rmw.ErrUnsupported,
+			text: "the reply to the script peek is an array of 0 elements"},
+		"inspect": {script: "inspect", reply: nil, call: "inspect", reason: rmw.ErrUnsupported,
+			text: "the reply to the script inspect is no value"},
+		"token": {script: "token", reply: "SECRET", call: "token", reason: rmw.ErrUnsupported,
+			text: "the reply to the script token is a string of 6 bytes"},
+		"commit": {script: "commit_string", reply: map[any]any{"SECRET": "SECRET"}, call: "update", reason: rmw.ErrOutcomeUnknown,
+			text: "the reply to the script commit_string is a map of 1 entries"},
+		"a command": {commit: lockupdate.CommitIFEQ, script: "inspect", reply: int64(12345), call: "inspect", reason: rmw.ErrUnsupported,
+			text: "the reply to TYPE is an integer"},
+	} {
+		bubbleWith(t, name, lockupdate.Config{Commit: c.commit}, func(t *testing.T, f *fixture) {
+			require.NoError(t, operations["update"](t.Context(), f.store))
+			lockupdate.Settle(f.store)
+			f.rdb.AddHook(afterwards(func(cmd redis.Cmder) {
+				if cmd, ok := cmd.(interface{ SetVal(v any) }); ok && lockupdate.RequestName(argsOf(cmd.(redis.Cmder))) == c.script {
+					cmd.SetVal(c.reply)
+				}
+			}))
+			err := operations[c.call](t.Context(), f.store)
+			require.ErrorIs(t, err, c.reason)
+			require.ErrorContains(t, err, c.text)
+			assert.NotContains(t, err.Error(), "SECRET")
+			assert.ErrorContains(t, err, "miniredis older than v2.40.0")
+			assert.False(t, rmw.Retryable(err))
+		})
+	}
+}
+
+// A truncated reply is an error, not an empty value. go-redis returns the zero value with the
+// error.
+func TestTruncatedReplyIsAnError(t *testing.T) {
+	step := 1
+	if testing.Short() { // all lengths show the same races
+		step = 7
+	}
+	text := testKey
+	hash := hashKey
+	for name, test := range map[string]struct {
+		cfg   lockupdate.Config
+		read  string // the command whose reply is truncated
+		key   rmw.Key
+		value rmw.Value
+	}{
+		"a string":                {lockupdate.Config{}, "read", text, rmw.String(strings.Repeat("x", 20))},
+		"an empty string":         {lockupdate.Config{}, "read", text, rmw.String("")},
+		"no string":               {lockupdate.Config{}, "read", text, rmw.Value{}},
+		"a string of a master":    {lockupdate.Config{MasterReads: true}, "get", text, rmw.String(strings.Repeat("x", 20))},
+		"a hash":                  {lockupdate.Config{}, "read", hash, rmw.Hash(map[string]string{"f": "v", "g": "w"})},
+		"a hash of a master":      {lockupdate.Config{MasterReads: true}, "hgetall", hash, rmw.Hash(map[string]string{"f": "v", "g": "w"})},
+		"no hash, of a master":    {lockupdate.Config{MasterReads: true}, "hgetall", hash, rmw.Value{}},
+		"a hash of another shape": {lockupdate.Config{}, "read", hash, rmw.Hash(map[string]string{"": ""})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for keep := 0; keep < 60; keep += step {
+				withFixture(t, test.cfg, func(t *testing.T, f *fixture) {
+					store(t, f.direct(), test.key, test.value)
+					same := func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
+					_, err := f.store.Update(t.Context(), test.key, same) // loads the scripts
+					require.NoError(t, err)
+					f.waitReleases()
+					cut := func(args []string) bool {
+						return isScript(test.read)(args) || strings.EqualFold(args[0], test.read)
+					}
+					f.proxy.Inject(proxytest.Fault{Match: cut, Action: proxytest.DropReply, Keep: keep})
+					f.update(test.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+						assert.True(t, cur.Equal(test.value), "%d bytes: fn was given %v", keep, cur.Exists())
+						return cur, nil
+					})
+					// Reads in one flush.
+					f.proxy.Inject(proxytest.Fault{Match: cut, Action: proxytest.DropReply, Keep: keep})
+					var all sync.WaitGroup
+					for range 5 {
+						all.Go(func() {
+							v, err := f.store.Read(t.Context(), test.key)
+							assert.True(t, err != nil || v.Equal(test.value), "%d bytes: %v was read", keep, v.Exists())
+						})
+					}
+					all.Wait()
+				})
+			}
+		})
+	}
+}
+
+// store writes a value without the Store.
+func store(t *testing.T, rdb *redis.Client, key rmw.Key, v rmw.Value) {
+	t.Helper()
+	switch {
+	case !v.Exists():
+	case key.Kind == rmw.KindHash:
+		require.NoError(t, rdb.HSet(t.Context(), key.Name, v.Fields()).Err())
+	default:
+		require.NoError(t, rdb.Set(t.Context(), key.Name, v.Text(), 0).Err())
+	}
+}
+
+// In a flush to several servers, like one of a ClusterClient or a Ring, the error of one node does not count
+// for the other node. The lock was granted, and must be released.
+func TestOneNodeDown(t *testing.T) {
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
+		direct := f.direct()
+		down := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+		s := f.open(f.opts, lockupdate.Config{}, hook(func(ctx context.Context, cmds []redis.Cmder, _ func() error) (err error) {
+			for _, cmd := range cmds {
+				if strings.HasPrefix(argsOf(cmd)[3], lock) {
+					err = cmp.Or(direct.Process(ctx, cmd), err)
+				} else {
+					cmd.SetErr(down)
+					err = down
+				}
+			}
+			return err
+		}))
+		_, err := s.Update(t.Context(), key, appendText("x"))
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		lockupdate.Settle(s)
+		assert.False(t, f.hasLock("s"), "the lock is left behind")
+	})
+}
+
+// A flush to several servers loses the reply to a commit. A redis.Nil for another command says nothing about
+// that: the outcome is unknown, and the commit is not refused.
+func TestNilReplyOfAnotherCommand(t *testing.T) {
+	cfg := lockupdate.Config{Commit: lockupdate.CommitIFEQ, NoCombining: true}
+	withFixture(t, cfg, func(t *testing.T, f *fixture) {
+		direct := f.direct()
+		s := f.open(f.opts, cfg, hook(func(ctx context.Context, cmds []redis.Cmder, next func() error) error {
+			if len(cmds) == 1 {
+				return next()
+			}
+			for _, cmd := range cmds {
+				if lockupdate.RequestName(argsOf(cmd)) == "commit_string" {
+					cmd = redis.NewCmd(ctx, cmd.Args()...)
+				}
+				_ = direct.Process(ctx, cmd)
+			}
+			return redis.Nil
+		}))
+		var calls []*pendingCall
+		for range 3 {
+			calls = append(calls, start(t.Context(), s, testKey, after(12*time.Millisecond, appendText("x,"))))
+		}
+		wait(calls...)
+		unknown := 0
+		for _, call := range calls {
+			assert.LessOrEqual(t, call.res.Attempts, 2)
+			if errors.Is(call.err, rmw.ErrOutcomeUnknown) {
+				unknown++
+			}
+		}
+		assert.Positive(t, unknown, "the case did not occur")
+		assert.Len(t, f.text(testKey), 2*len(calls))
+	})
+}
+
+// A reply counts even if the connection breaks later in the same flush.
+func TestReplyBeforeAConnectionErrorCounts(t *testing.T) {
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
+		f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Action: proxytest.DropReply})
+		f.update(key, appendText("x"))
+		f.waitReleases()
+		assert.Equal(t, []string{"acquire", "read", "read", "commit_string", "release"}, f.calls(), "the lock is not acquired again")
+	})
+}
+
+// Kvrocks prefixes its WRONGTYPE error with other text.
+func TestKvrocksWrongTypeError(t *testing.T) {
+	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS}, func(t *testing.T, f *fixture) {
+		f.refuse("read", -1, "ERR Invalid argument: WRONGTYPE Operation against a key holding the wrong kind of value")
+		_, err := f.store.Read(t.Context(), testKey)
+		require.ErrorIs(t, err, rmw.ErrWrongKind)
+		require.False(t, rmw.Retryable(err))
+	})
+}
