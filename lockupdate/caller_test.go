@@ -32,21 +32,6 @@ func TestNestedUpdate(t *testing.T) {
 	}
 }
 
-// With a foreign ctx, the nested Update is not detected: it waits until the outer one loses its
-// lock.
-func TestNestedUpdateWithAnotherCtx(t *testing.T) {
-	withFixture(t, lockupdate.Config{MaxHold: time.Minute}, func(t *testing.T, f *fixture) {
-		began := time.Now()
-		_, err := f.store.Update(t.Context(), testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			f.update(testKey, appendText("inner"))
-			return appendText("outer")(ctx, cur)
-		})
-		require.ErrorIs(t, err, rmw.ErrLockLost)
-		assert.Less(t, time.Since(began), 2*time.Minute)
-		assert.Equal(t, "inner", f.text(testKey))
-	})
-}
-
 // A key must not be its own lock, nor look like a lock.
 func TestCollidingLockNamesAreRefused(t *testing.T) {
 	same := func(key string) string { return key }

@@ -99,30 +99,21 @@ func TestPitfall13Herd(t *testing.T) {
 
 // A lock that identifies its owner by goroutine or thread admits other work on it, and excludes the
 // owner's helpers (redisson#3580, redisson#4178, redisson#4956, redisson#6662, redisson#6881).
-// lockupdate identifies the owner by ctx.
+// lockupdate identifies the owner by ctx: see also the clauses other-ctx, nested-elsewhere and stale-ctx of locktest.
 func TestPitfall14ReentrancyByGoroutine(t *testing.T) {
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+	withFixture(t, lockupdate.Config{MaxWait: time.Second}, func(t *testing.T, f *fixture) {
 		var outlived context.Context
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
 			outlived = context.WithoutCancel(ctx)
-			helper := make(chan error)
-			go func() {
-				_, err := f.store.Update(ctx, testKey, appendText("helper"))
-				helper <- err
-			}()
-			require.NoError(t, <-helper, "another goroutine of the holder")
-			require.ErrorIs(t, f.store.TryLock(t.Context(), "s", nothing), rmw.ErrContended, "the holder's goroutine without its ctx")
+			succeed(t, start(ctx, f.store, testKey, appendText("helper"))) // another goroutine of the holder
 			require.ErrorIs(t, f.another(lockupdate.Config{}).TryLock(ctx, "s", nothing), rmw.ErrContended, "another Store")
-			return f.store.TryLock(ctx, "s", nothing)
+			return nil
 		}))
-		assert.Equal(t, "helper", f.text(testKey))
 		f.waitReleases()
 		f.takeAsOther(testKey, 0)
-		require.ErrorIs(t, f.store.TryLock(outlived, "s", nothing), rmw.ErrContended, "a ctx that has outlived its lock")
-		ctx, cancel := context.WithTimeout(outlived, time.Second)
-		defer cancel()
-		_, err := f.store.Update(ctx, testKey, appendText("too late"))
-		require.ErrorIs(t, err, rmw.ErrContended)
+		_, err := f.store.Update(outlived, testKey, appendText("too late"))
+		require.ErrorIs(t, err, rmw.ErrContended, "a ctx that has outlived its lock")
+		assert.Equal(t, "helper", f.text(testKey))
 	})
 }
 

@@ -164,6 +164,7 @@ func TestScriptsRunOnRedis32(t *testing.T) {
 		assert.NotContains(t, code, "KEYS[2]", name)
 		assert.NotContains(t, strings.ReplaceAll(code, "redis.pcall('SET', KEYS[1], ARGV[4], 'KEEPTTL').err", ""), "KEEPTTL",
 			"%s: since Redis 6.0, so its error must be caught", name)
+		assert.NotRegexp(t, `(?i)'(PXAT|EXAT|P?EXPIREAT|P?EXPIRETIME)'`, code, "%s: the clocks of servers and clients differ", name)
 		assert.NotContains(t, code, "TIME", "%s: a write after it is refused before Redis 5", name)
 		assert.True(t, strings.HasPrefix(source, "-- "), "%s: must begin with its purpose", name)
 		assert.Contains(t, source, "-- KEYS[1]", name)
