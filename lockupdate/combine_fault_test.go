@@ -70,68 +70,60 @@ func TestCallersLeave(t *testing.T) {
 		unknown bool
 		final   string
 		// leave starts a call by run, and ends its ctx by cancel.
-		leave func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall
+		leave func(f *fixture, run starter, cancel func())
 	}{
-		"queued": {final: "wwwab", leave: func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall {
-			proceed, _ := f.enqueue(key, appendText("a"))
+		"queued": {final: "wwwab", leave: func(f *fixture, run starter, cancel func()) {
+			proceed, _ := f.enqueue(testKey, appendText("a"))
 			call := run(appendText("x"))
 			cancel()
-			<-call.done
+			wait(call)
 			proceed()
-			return call
 		}},
-		"in fn": {final: "wwwab", leave: func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall {
-			call := run(func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		"in fn": {final: "wwwab", leave: func(f *fixture, run starter, cancel func()) {
+			run(within(func(ctx context.Context) {
 				cancel()
 				<-ctx.Done()
 				assert.Equal(f.t, context.Canceled, context.Cause(ctx))
-				return appendText("x")(ctx, cur)
-			})
-			f.runBatch(key, appendText("a"))
-			return call
+			}, appendText("x")))
+			f.runBatch(testKey, appendText("a"))
 		}},
-		"waiting for later calls": {unknown: true, final: "wwwxab", leave: func(
-			f *fixture, key rmw.Key, run starter, cancel func(),
-		) *pendingCall {
+		"waiting for later calls": {unknown: true, final: "wwwxab", leave: func(f *fixture, run starter, cancel func()) {
 			gate := make(chan struct{})
-			start(f.t.Context(), f.store, key, until(gate, keep))
+			start(f.t.Context(), f.store, testKey, until(gate, keep))
 			call := run(appendText("x"))
-			start(f.t.Context(), f.store, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			start(f.t.Context(), f.store, testKey, within(func(context.Context) {
 				time.Sleep(500 * time.Microsecond)
 				cancel()
 				time.Sleep(time.Minute / 6)
-				return appendText("a")(ctx, cur)
-			})
+			}, appendText("a")))
 			close(gate)
-			<-call.done
-			return call
+			wait(call)
 		}},
-		"commit in flight": {unknown: true, final: "wwwxab", leave: func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall {
+		"commit in flight": {unknown: true, final: "wwwxab", leave: func(f *fixture, run starter, cancel func()) {
 			unblock := f.block("commit_string")
 			call := run(appendText("x"))
-			next := start(f.t.Context(), f.store, key, appendText("a"))
+			next := start(f.t.Context(), f.store, testKey, appendText("a"))
 			cancel()
-			<-call.done
+			wait(call)
 			assert.False(f.t, next.ended())
 			unblock()
-			<-next.done
-			return call
+			wait(next)
 		}},
-		"failed, commit in flight": {final: "wwwab", leave: func(f *fixture, key rmw.Key, run starter, cancel func()) *pendingCall {
+		"failed, commit in flight": {final: "wwwab", leave: func(f *fixture, run starter, cancel func()) {
 			unblock := f.block("commit_string")
-			start(f.t.Context(), f.store, key, appendText("a"))
+			start(f.t.Context(), f.store, testKey, appendText("a"))
 			call := run(keep)
 			cancel()
-			<-call.done
+			wait(call)
 			unblock()
-			return call
 		}},
 	} {
 		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			call := tc.leave(f, key, func(fn rmw.UpdateFunc) *pendingCall { return start(ctx, f.store, key, fn) }, cancel)
-			<-call.done
+			var call *pendingCall
+			tc.leave(f, func(fn rmw.UpdateFunc) *pendingCall { call = start(ctx, f.store, key, fn); return call }, cancel)
+			wait(call)
 			require.ErrorIs(t, call.err, context.Canceled)
 			assert.Equal(t, tc.unknown, errors.Is(call.err, rmw.ErrOutcomeUnknown))
 			began := time.Now()

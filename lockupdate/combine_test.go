@@ -92,13 +92,11 @@ func TestFnRunsOnItsCallersGoroutine(t *testing.T) {
 		for range 32 {
 			wg.Go(func() {
 				own := goroutineID()
-				ctx := context.WithValue(t.Context(), callerKey{}, own)
 				for range 5 {
-					_, err := f.store.Update(ctx, testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					_, err := f.store.Update(context.WithValue(t.Context(), callerKey{}, own), testKey, within(func(ctx context.Context) {
 						assert.Equal(t, own, goroutineID())
 						assert.Equal(t, own, ctx.Value(callerKey{}))
-						return appendText("x")(ctx, cur)
-					})
+					}, appendText("x")))
 					assert.NoError(t, err)
 				}
 			})
@@ -181,10 +179,7 @@ func TestNoCallReturnsBeforeTheCommit(t *testing.T) {
 // A slow fn does not delay the commit of earlier calls, and is committed after them.
 func TestSlowFnDoesNotDelayEarlierCalls(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		proceed, calls := f.enqueue(key, appendText("a"), appendText("b"), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			time.Sleep(time.Second)
-			return appendText("slow")(ctx, cur)
-		}, appendText("c"))
+		proceed, calls := f.enqueue(key, appendText("a"), appendText("b"), after(time.Second, appendText("slow")), appendText("c"))
 		f.slow(time.Millisecond)
 		began := time.Now()
 		proceed()
@@ -221,7 +216,7 @@ func randomFn(rng *rand.Rand, kind rmw.Kind) (name string, fn rmw.UpdateFunc) {
 // the stored value, its expiry, and the number of commits.
 func finalValue(
 	t *testing.T, cfg lockupdate.Config, kind rmw.Kind, before bool, fns []rmw.UpdateFunc,
-) (v rmw.Value, pttl time.Duration, commits int) {
+) (v rmw.Value, left time.Duration, commits int) {
 	withFixture(t, cfg, func(t *testing.T, f *fixture) {
 		key := rmw.Key{Name: "s", Kind: kind, TTL: 10 * time.Minute}
 		if before {
@@ -231,14 +226,11 @@ func finalValue(
 		}
 		key.TTL = 0
 		f.settle()
-		for _, call := range f.runBatch(key, fns...) {
-			require.NoError(t, call.err)
-		}
+		succeed(t, f.runBatch(key, fns...)...)
 		commits = f.sent()["commit_string"] + f.sent()["commit_hash"]
-		v = f.value(key)
-		pttl = f.direct().PTTL(t.Context(), key.Name).Val()
+		v, left = f.peek(key)
 	})
-	return v, pttl, commits
+	return v, left, commits
 }
 
 // A batch leaves the same value, fields and expiry as separate updates.
@@ -271,9 +263,8 @@ func TestKindsShareAKey(t *testing.T) {
 		proceed, hash := f.enqueue(hashKey, setField("g", ""))
 		text := start(t.Context(), f.store, rmw.Key{Name: "h"}, appendText("x"))
 		proceed()
-		<-hash[0].done
-		<-text.done
-		require.NoError(t, hash[0].err)
+		succeed(t, hash...)
+		wait(text)
 		require.ErrorIs(t, text.err, rmw.ErrWrongKind)
 	})
 }
@@ -296,12 +287,7 @@ func TestCallerLeavesWhileItsKeyIsRead(t *testing.T) {
 		<-leaver.done
 		last := start(t.Context(), f.store, a, appendText("2,"))
 		unblock()
-		select {
-		case <-last.done:
-		case <-time.After(time.Minute):
-			t.Fatal("the last call never returns")
-		}
-		require.NoError(t, last.err)
+		succeed(t, last)
 		assert.Equal(t, "www1,2,", f.text(a))
 		assert.Equal(t, "", f.text(b))
 	})

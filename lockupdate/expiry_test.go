@@ -146,10 +146,9 @@ func TestPikaCountsInSeconds(t *testing.T) {
 	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitVX, Lease: 1300 * time.Millisecond}, func(t *testing.T, f *fixture) {
 		for _, ttl := range []time.Duration{time.Millisecond, 1300 * time.Millisecond} {
 			key := rmw.Key{Name: "s", TTL: ttl}
-			f.update(key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				assert.Positive(t, f.direct().PTTL(t.Context(), lock+"s").Val())
-				return rmw.String(cur.Text() + "x"), nil
-			})
+			f.update(key, within(func(ctx context.Context) {
+				assert.Positive(t, f.direct().PTTL(ctx, lock+"s").Val())
+			}, appendText("x")))
 			assert.Positive(t, f.direct().PTTL(t.Context(), "s").Val())
 			key.TTL = 0
 			f.update(key, appendText("y"))

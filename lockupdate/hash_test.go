@@ -3,10 +3,9 @@ package lockupdate_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,70 +43,36 @@ var ways = map[string]func(context.Context, *lockupdate.Store, rmw.Key, rmw.Upda
 // The guard of a hash covers the fields that fn read, and whether the hash exists. Foreign writes of other fields do not
 // make fn run again, and Result contains them. A commit of a large hash sends only the fields that fn uses.
 func TestHashGuardsReadFields(t *testing.T) {
-	before := map[string]string{"a": "1", "b": "1", "c": "1"}
+	countAll := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		return cur.With("a", strconv.Itoa(cur.Len())), nil
+	}
+	closed := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		if next := cur.Without("a"); next.Exists() {
+			return next, nil
+		}
+		return rmw.Hash(fields("closed=1")), nil
+	}
 	for name, c := range map[string]struct {
 		fn     rmw.UpdateFunc
-		beside map[string]any // set during fn
-		gone   []string       // removed during fn
+		beside string // set during fn
+		gone   string // removed during fn
 		calls  int
-		after  map[string]string
+		after  string // it was a=1 b=1 c=1
 		bare   bool   // no field is left: the ballast of a large hash is removed, too
 		only   string // a size: with a small hash, reading all fields sends all, and a call that changes nothing sees no foreign write
 	}{
-		"another field": {
-			fn: setField("a", "2"), beside: map[string]any{"b": "9"},
-			calls: 1, after: map[string]string{"a": "2", "b": "9", "c": "1"},
-		},
-		"a new field": {
-			fn: setField("a", "2"), beside: map[string]any{"x": "9"},
-			calls: 1, after: map[string]string{"a": "2", "b": "1", "c": "1", "x": "9"},
-		},
-		"a field less": {
-			fn: setField("a", "2"), gone: []string{"b"},
-			calls: 1, after: map[string]string{"a": "2", "c": "1"},
-		},
-		"the field": {
-			fn: setField("a", "2"), beside: map[string]any{"a": "9"},
-			calls: 2, after: map[string]string{"a": "2", "b": "1", "c": "1"},
-		},
-		"the field removed": {
-			fn: setField("a", "2"), gone: []string{"a"},
-			calls: 2, after: map[string]string{"a": "2", "b": "1", "c": "1"},
-		},
-		"an absent field": {
-			fn: setField("x", "2"), beside: map[string]any{"x": "9"},
-			calls: 2, after: map[string]string{"a": "1", "b": "1", "c": "1", "x": "2"},
-		},
-		"the whole key": {
-			fn: setField("x", "2"), gone: []string{"a", "b", "c"}, bare: true,
-			calls: 2, after: map[string]string{"x": "2"},
-		},
-		"all are read": {
-			fn: func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				return cur.With("a", strconv.Itoa(cur.Len())), nil
-			},
-			beside: map[string]any{"x": "9"}, only: "small",
-			calls: 2, after: map[string]string{"a": "4", "b": "1", "c": "1", "x": "9"},
-		},
-		"no other writer": {fn: setField("a", "2"), calls: 1, after: map[string]string{"a": "2", "b": "1", "c": "1"}},
-		"all the others": {
-			fn: func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				if next := cur.Without("a"); next.Exists() {
-					return next, nil
-				}
-				return rmw.Hash(map[string]string{"closed": "1"}), nil
-			},
-			gone: []string{"b", "c"}, bare: true, calls: 2, after: map[string]string{"closed": "1"},
-		},
-		"all but one, nothing read": {
-			fn:   func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.Without("none"), nil },
-			gone: []string{"a", "c"}, calls: 1, after: map[string]string{"b": "1"}, only: "large",
-		},
-		"removed, not read": {
-			fn:     func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.Without("b"), nil },
-			beside: map[string]any{"a": "9"},
-			calls:  1, after: map[string]string{"a": "9", "c": "1"},
-		},
+		"no other writer":           {fn: setField("a", "2"), calls: 1, after: "a=2 b=1 c=1"},
+		"another field":             {fn: setField("a", "2"), beside: "b=9", calls: 1, after: "a=2 b=9 c=1"},
+		"a new field":               {fn: setField("a", "2"), beside: "x=9", calls: 1, after: "a=2 b=1 c=1 x=9"},
+		"a field less":              {fn: setField("a", "2"), gone: "b", calls: 1, after: "a=2 c=1"},
+		"the field":                 {fn: setField("a", "2"), beside: "a=9", calls: 2, after: "a=2 b=1 c=1"},
+		"the field removed":         {fn: setField("a", "2"), gone: "a", calls: 2, after: "a=2 b=1 c=1"},
+		"an absent field":           {fn: setField("x", "2"), beside: "x=9", calls: 2, after: "a=1 b=1 c=1 x=2"},
+		"the whole key":             {fn: setField("x", "2"), gone: "a b c", bare: true, calls: 2, after: "x=2"},
+		"all are read":              {fn: countAll, beside: "x=9", only: "small", calls: 2, after: "a=4 b=1 c=1 x=9"},
+		"all the others":            {fn: closed, gone: "b c", bare: true, calls: 2, after: "closed=1"},
+		"all but one, nothing read": {fn: without("none"), gone: "a c", only: "large", calls: 1, after: "b=1"},
+		"removed, not read":         {fn: without("b"), beside: "a=9", calls: 1, after: "a=9 c=1"},
 	} {
 		for how, do := range ways {
 			for size, large := range map[string]bool{"small": false, "large": true} {
@@ -115,7 +80,7 @@ func TestHashGuardsReadFields(t *testing.T) {
 					continue
 				}
 				bubbleWith(t, name+"/"+how+"/"+size, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-					before, after, gone := maps.Clone(before), maps.Clone(c.after), slices.Clone(c.gone)
+					before, after, gone := fields("a=1 b=1 c=1"), fields(c.after), strings.Fields(c.gone)
 					switch {
 					case large && c.bare:
 						before, gone = withBallast(before), append(gone, "ballast")
@@ -125,17 +90,17 @@ func TestHashGuardsReadFields(t *testing.T) {
 					f.update(hashKey, returning(rmw.Hash(before)))
 					f.settle()
 					sent, calls := f.meter.Read().BytesSent, 0
-					res, err := do(t.Context(), f.store, hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-						if calls++; calls == 1 {
-							if c.beside != nil {
-								require.NoError(t, f.direct().HSet(ctx, "h", c.beside).Err())
-							}
-							if gone != nil {
-								require.NoError(t, f.direct().HDel(ctx, "h", gone...).Err())
-							}
+					res, err := do(t.Context(), f.store, hashKey, within(func(ctx context.Context) {
+						if calls++; calls > 1 {
+							return
 						}
-						return c.fn(ctx, cur)
-					})
+						if c.beside != "" {
+							require.NoError(t, f.direct().HSet(ctx, "h", fields(c.beside)).Err())
+						}
+						if len(gone) > 0 {
+							require.NoError(t, f.direct().HDel(ctx, "h", gone...).Err())
+						}
+					}, c.fn))
 					require.NoError(t, err)
 					assert.Equal(t, c.calls, calls)
 					assert.Less(t, f.meter.Read().BytesSent-sent, int64(8<<10), "bytes")
@@ -145,8 +110,7 @@ func TestHashGuardsReadFields(t *testing.T) {
 						require.NoError(t, err)
 						assert.True(t, again.Equal(res.After), "fn(Before) differs from After")
 					}
-					stored := f.value(hashKey)
-					assert.Equal(t, after, stored.Fields())
+					assert.Equal(t, after, f.value(hashKey).Fields())
 				})
 			}
 		}
@@ -224,68 +188,61 @@ func TestHashWriteSkew(t *testing.T) {
 	assert.Equal(t, "off", onDuty(driver.Untraced), "control: fn relied on an old value")
 }
 
-// runIncrements has processes increment fields with the lock, and direct clients without it. It
-// counts the acknowledged and the lost increments.
-func runIncrements(t *testing.T, cfg lockupdate.Config) (acked, lost int) {
-	t.Helper()
-	const writers, each, fields = 4, 40, 3
-	f := newFixture(t, cfg)
-	var incremented [fields]atomic.Int64
-	var wg sync.WaitGroup
-	for w := range writers {
-		s := f.store
-		if w%2 == 1 {
-			s = f.another(cfg)
-		}
-		direct := f.direct()
-		wg.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(w), 1))
-			for range each {
-				n, others := rng.IntN(fields), rng.IntN(3)
-				field := fmt.Sprint("f", n)
-				fn := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-					was, _ := cur.Field(field)
-					i, _ := strconv.Atoi(was)
-					return cur.With(field, strconv.Itoa(i+1)), nil
-				}
-				res, err := s.Update(t.Context(), hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					for ; others > 1; others-- {
-						m := rng.IntN(fields)
-						if err := direct.HIncrBy(ctx, "h", fmt.Sprint("f", m), 1).Err(); err != nil {
-							return cur, err
-						}
-						incremented[m].Add(1)
-					}
-					return fn(ctx, cur)
-				})
-				if !assert.NoError(t, err) {
-					return
-				}
-				incremented[n].Add(1)
-				again, err := fn(t.Context(), res.Before)
-				assert.True(t, err == nil && again.Equal(res.After), "fn(Before) differs from After")
-			}
-		})
-	}
-	wg.Wait()
-	v := f.value(hashKey)
-	for n := range fields {
-		s, _ := v.Field(fmt.Sprint("f", n))
-		i, _ := strconv.Atoi(s)
-		acked += int(incremented[n].Load())
-		lost += int(incremented[n].Load()) - i
-	}
-	return acked, lost
-}
-
+// Some processes increment fields under the lock, and direct clients meanwhile without it.
 func TestNoIncrementIsLost(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{
 		"combining": {}, "no combining": {NoCombining: true}, "linger": {Linger: 5 * time.Millisecond},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			acked, lost := runIncrements(t, cfg)
-			assert.Positive(t, acked)
-			assert.Zero(t, lost)
+		bubbleWith(t, name, cfg, func(t *testing.T, f *fixture) {
+			var incremented [3]atomic.Int64
+			var wg sync.WaitGroup
+			for w := range 4 {
+				s, direct := []*lockupdate.Store{f.store, f.another(cfg)}[w%2], f.direct()
+				rng := rand.New(rand.NewPCG(uint64(w), 1))
+				wg.Go(func() {
+					for range 40 {
+						n, m, beside := rng.IntN(3), rng.IntN(3), rng.IntN(3) == 0
+						field := fmt.Sprint("f", n)
+						fn := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+							was, _ := cur.Field(field)
+							i, _ := strconv.Atoi(was)
+							return cur.With(field, strconv.Itoa(i+1)), nil
+						}
+						res, err := s.Update(t.Context(), hashKey, duringFirstCall(func() {
+							if beside {
+								assert.NoError(t, direct.HIncrBy(t.Context(), "h", fmt.Sprint("f", m), 1).Err())
+								incremented[m].Add(1)
+							}
+						}, fn))
+						if !assert.NoError(t, err) {
+							return
+						}
+						incremented[n].Add(1)
+						again, err := fn(t.Context(), res.Before)
+						assert.True(t, err == nil && again.Equal(res.After), "fn(Before) differs from After")
+					}
+				})
+			}
+			wg.Wait()
+			stored := f.value(hashKey)
+			for n := range incremented {
+				s, _ := stored.Field(fmt.Sprint("f", n))
+				assert.Equal(t, fmt.Sprint(incremented[n].Load()), s)
+			}
 		})
 	}
+}
+
+// fields returns the fields of a text like "a=1 b=2".
+func fields(text string) map[string]string {
+	all := map[string]string{}
+	for field := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(field, "=")
+		all[name] = value
+	}
+	return all
+}
+
+func without(name string) rmw.UpdateFunc {
+	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur.Without(name), nil }
 }

@@ -31,16 +31,30 @@ var errRoomFull = errors.New("the room is full")
 
 func abort(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, errRoomFull }
 
-// duringFirstCall runs do in the first call of fn, before fn itself.
+// within runs do in each call of fn, before fn itself.
+func within(do func(ctx context.Context), fn rmw.UpdateFunc) rmw.UpdateFunc {
+	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		do(ctx)
+		return fn(ctx, cur)
+	}
+}
+
+// duringFirstCall is within for the first call only.
 func duringFirstCall(do func(), fn rmw.UpdateFunc) rmw.UpdateFunc {
 	called := false
-	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+	return within(func(context.Context) {
 		if !called {
 			called = true
 			do()
 		}
-		return fn(ctx, cur)
-	}
+	}, fn)
+}
+
+// timeout returns a ctx that ends after d, or with the test.
+func timeout(ctx context.Context, t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // direct returns a client beside the Store, like that of a legacy service.
@@ -159,10 +173,7 @@ func start(ctx context.Context, s rmw.Store, key rmw.Key, fn rmw.UpdateFunc) *pe
 
 // until returns an fn that waits for gate before it calls fn.
 func until(gate <-chan struct{}, fn rmw.UpdateFunc) rmw.UpdateFunc {
-	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		<-gate
-		return fn(ctx, cur)
-	}
+	return within(func(context.Context) { <-gate }, fn)
 }
 
 // enqueue queues the fns behind a call that writes nothing. proceed ends that call, and the fns run
@@ -233,10 +244,7 @@ var operations = map[string]func(ctx context.Context, s *lockupdate.Store) error
 
 // after returns an fn that sleeps for d before it calls fn.
 func after(d time.Duration, fn rmw.UpdateFunc) rmw.UpdateFunc {
-	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		time.Sleep(d)
-		return fn(ctx, cur)
-	}
+	return within(func(context.Context) { time.Sleep(d) }, fn)
 }
 
 // takeAsOther makes another owner hold the lock of key for ttl (0: forever).

@@ -67,11 +67,10 @@ func TestLostLeaseEndsCtx(t *testing.T) {
 // value.
 func TestFnThatIgnoresMaxHold(t *testing.T) {
 	withFixture(t, lockupdate.Config{MaxHold: 600 * time.Millisecond}, func(t *testing.T, f *fixture) {
-		res := f.update(testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		res := f.update(testKey, within(func(ctx context.Context) {
 			time.Sleep(1500 * time.Millisecond)
 			require.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
-			return appendText("x")(ctx, cur)
-		})
+		}, appendText("x")))
 		assert.Equal(t, 1, res.Attempts)
 		assert.Equal(t, "x", f.text(testKey))
 	})
@@ -139,15 +138,14 @@ func TestLeaseLostInABatch(t *testing.T) {
 		bubbleWithKey(t, name, tc.cfg, func(t *testing.T, f *fixture, key rmw.Key) {
 			other := f.another(lockupdate.Config{})
 			attempts := 0
-			late := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			late := within(func(ctx context.Context) {
 				if attempts++; attempts == 1 {
 					tc.loseLease(f)
 					<-ctx.Done()
 					assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
 					time.Sleep(30 * time.Second)
 				}
-				return appendText("late,")(ctx, cur)
-			}
+			}, appendText("late,"))
 			proceed, calls := f.enqueue(key, appendText("a,"), late, appendText("b,"))
 			theirs := start(t.Context(), other, key, appendText("theirs,"))
 			began := time.Now()
@@ -188,11 +186,7 @@ func TestCommitCannotDial(t *testing.T) {
 				return dial(ctx, network, addr)
 			}
 			s := f.open(opts, lockupdate.Config{Lease: 10 * time.Second, NoBreaker: true})
-			_, err := s.Update(t.Context(), testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				down.Store(true)
-				time.Sleep(stall)
-				return appendText("x")(ctx, cur)
-			})
+			_, err := s.Update(t.Context(), testKey, duringFirstCall(func() { down.Store(true); time.Sleep(stall) }, appendText("x")))
 			down.Store(false)
 			require.ErrorIs(t, err, rmw.ErrUnavailable)
 			require.NotErrorIs(t, err, context.DeadlineExceeded)

@@ -115,9 +115,8 @@ func TestRequiredCommandsWithoutLua(t *testing.T) {
 		f.rdb.AddHook(proxycompat.Hook(profile))
 		other := f.another(lockupdate.Config{Commit: s.commit})
 		for _, key := range []rmw.Key{{Name: "k"}, {Name: "k", TTL: time.Hour}, {Name: "k"}, {Name: "k", TTL: rmw.NoTTL}} {
-			f.update(key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				ctx2, cancel := context.WithTimeout(t.Context(), 6*time.Second) // a renewal
-				defer cancel()
+			f.update(key, within(func(ctx context.Context) {
+				ctx2 := timeout(t.Context(), t, 6*time.Second) // a renewal
 				_, err := other.Update(ctx2, key, keep)
 				require.ErrorIs(t, err, rmw.ErrContended)
 				_, err = locking.Token(ctx)
@@ -126,8 +125,7 @@ func TestRequiredCommandsWithoutLua(t *testing.T) {
 				require.NoError(t, err)
 				require.True(t, h.Waiters)
 				require.InDelta(t, 6*time.Second, h.Age, float64(time.Second))
-				return rmw.String(cur.Text() + "x"), nil
-			})
+			}, appendText("x")))
 			_, _, err := f.store.Peek(t.Context(), key)
 			require.NoError(t, err)
 			f.waitReleases() // else the next call could inherit the lock and its age

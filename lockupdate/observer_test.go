@@ -89,8 +89,7 @@ func TestObserverOfHandovers(t *testing.T) {
 		}
 		section("slow", 5*time.Second)
 		require.ErrorIs(t, f.store.TryLock(called(t, "try"), "s", nothing), rmw.ErrContended)
-		ctx, cancel := context.WithTimeout(called(t, "left"), time.Second)
-		defer cancel()
+		ctx := timeout(called(t, "left"), t, time.Second)
 		left := start(ctx, f.store, testKey, keep)
 		section("fast", 2*time.Second)
 		first := start(called(t, "first"), f.store, testKey, after(time.Second, put("1")))
@@ -131,8 +130,7 @@ func TestObserverOfWaiters(t *testing.T) {
 	withWatcher(t, func(t *testing.T, f *fixture, w *watcher) {
 		l := f.hold(called(t, "section"), f.store, "s")
 		time.Sleep(12 * time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
-		defer cancel()
+		ctx := timeout(t.Context(), t, 12*time.Second)
 		require.ErrorIs(t, f.another(lockupdate.Config{}).WithLock(ctx, "s", nothing), rmw.ErrContended)
 		require.NoError(t, l.Unlock())
 		f.waitReleases()

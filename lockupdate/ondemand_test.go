@@ -94,8 +94,7 @@ func TestOnDemandTakesTheLock(t *testing.T) {
 	withKey(t, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.another(onDemand)
 		require.NoError(t, other.WithLock(t.Context(), "s", func(context.Context) error {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
+			ctx := timeout(t.Context(), t, 50*time.Millisecond)
 			res, err := f.store.Update(ctx, key, appendText("x"))
 			assert.ErrorIs(t, err, rmw.ErrContended)
 			assert.Zero(t, res.Attempts, "fn does not run while another process holds the lock")

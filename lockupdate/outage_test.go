@@ -65,8 +65,7 @@ func TestCallsWaitOutAnOutage(t *testing.T) {
 						openBreaker(t, s)
 					}
 					time.AfterFunc(700*time.Millisecond, restore)
-					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-					defer cancel()
+					ctx := timeout(t.Context(), t, 5*time.Second)
 					began := time.Now()
 					err := operations[name](ctx, s)
 					took := time.Since(began)
@@ -106,8 +105,7 @@ func TestOutagesEnd(t *testing.T) {
 			restore := r.Cut()
 			openBreaker(t, s)
 			time.Sleep(500 * time.Millisecond) // no limit below ends at a try of the breaker
-			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.timeout, time.Hour))
-			defer cancel()
+			ctx := timeout(t.Context(), t, cmp.Or(c.timeout, time.Hour))
 			var all sync.WaitGroup
 			for _, name := range []string{"update", "update", "read"} {
 				if name == "read" && c.cfg.MaxWait > 0 {

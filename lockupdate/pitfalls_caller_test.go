@@ -43,9 +43,7 @@ func TestPitfall16ErrorsThatHideTheReason(t *testing.T) {
 	}{
 		"waited for MaxWait": {taken(update), []error{rmw.ErrContended}, "acquire"},
 		"waited until the deadline": {taken(func(ctx context.Context, f *fixture) error {
-			ctx, cancel := context.WithTimeout(ctx, time.Second)
-			defer cancel()
-			return update(ctx, f)
+			return update(timeout(ctx, f.t, time.Second), f)
 		}), []error{rmw.ErrContended, context.DeadlineExceeded}, "acquire"},
 		"waited and left": {taken(left(time.Second)), []error{rmw.ErrContended, context.Canceled}, "acquire"},
 		"left before":     {left(0), []error{context.Canceled}, "update"},

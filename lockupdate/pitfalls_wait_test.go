@@ -3,6 +3,7 @@ package lockupdate_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -149,15 +150,12 @@ func TestPitfall22RetryLimits(t *testing.T) {
 	})
 	bubbleWith(t, "MaxAttempts", lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		legacy := f.direct()
-		calls := 0
-		res, err := f.store.Update(t.Context(), testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			calls++
+		res, err := f.store.Update(t.Context(), testKey, within(func(ctx context.Context) {
 			require.NoError(t, legacy.Append(ctx, "s", "theirs").Err())
-			return appendText("mine")(ctx, cur)
-		})
+		}, appendText("mine")))
 		require.ErrorIs(t, err, rmw.ErrContended)
-		assert.Equal(t, 100, calls)
 		assert.Equal(t, 100, res.Attempts)
+		assert.Equal(t, strings.Repeat("theirs", 100), f.text(testKey), "as often was fn called")
 	})
 }
 

@@ -68,8 +68,7 @@ func TestProbeRejectsBrokenStores(t *testing.T) {
 	})
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.HangRequest})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := timeout(t.Context(), t, time.Second)
 		began := time.Now()
 		_, err := lockupdate.Probe(ctx, f.rdb)
 		require.ErrorIs(t, err, context.DeadlineExceeded)

@@ -180,8 +180,7 @@ func TestOnDemandTokenKeepsItsPlace(t *testing.T) {
 						}
 						behind = start(t.Context(), f.store, key, appendText("2"))
 						synctest.Wait()
-						short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-						defer cancel()
+						short := timeout(ctx, t, 50*time.Millisecond)
 						_, err := locking.Token(short)
 						if refused {
 							assert.ErrorIs(t, err, context.DeadlineExceeded)

@@ -198,8 +198,7 @@ func TestSlowScriptRunsOnce(t *testing.T) {
 		f.warm(testKey)
 		assert.Equal(t, 1, slow(t, f, func(rdb *redis.Client) {
 			s := lockupdate.New(rdb, lockupdate.Config{})
-			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
-			defer cancel()
+			ctx := timeout(t.Context(), t, 250*time.Millisecond)
 			_, err := s.Update(ctx, testKey, appendText("x"))
 			require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 			require.NoError(t, s.Close())
