@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -31,10 +32,23 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 		if !takesScripts(profile) {
 			continue
 		}
-		t.Run(name, func(t *testing.T) { requirePermitted(t, profile, lockupdate.Config{}) })
-		t.Run(name+", master reads", func(t *testing.T) { requirePermitted(t, profile, lockupdate.Config{MasterReads: true}) })
-		t.Run(name+", notify Redisson", func(t *testing.T) { requirePermitted(t, profile, lockupdate.Config{NotifyRedisson: true}) })
-		t.Run(name+", on demand", func(t *testing.T) { requirePermitted(t, profile, onDemand) })
+		for with, cfg := range map[string]lockupdate.Config{
+			"": {}, ", master reads": {MasterReads: true}, ", notify Redisson": {NotifyRedisson: true}, ", on demand": onDemand,
+		} {
+			bubble(t, name+with, func(t *testing.T) {
+				if name != proxycompat.Codis32().Name() {
+					long.Repeats(t)
+				}
+				f := newFixtureOn(t, profile, cfg)
+				seen := f.exercise(profile, cfg, func(context.Context, rmw.Key) { time.Sleep(6 * time.Second) }) // a renewal
+				unused := map[string]bool{"read": cfg.MasterReads, "release": cfg.NotifyRedisson, "release_notify": !cfg.NotifyRedisson}
+				for script := range lockupdate.Scripts() {
+					assert.Equal(t, !unused[script], seen[script], "the script %s was exercised", script)
+				}
+				assert.Equal(t, cfg.MasterReads, seen["GET"] && seen["HGETALL"])
+				assert.Equal(t, cfg.LockOnDemand, seen["EXISTS"])
+			})
+		}
 	}
 }
 
@@ -53,75 +67,18 @@ func TestProfilesThatRefuseScripts(t *testing.T) {
 			continue
 		}
 		bubble(t, name, func(t *testing.T) {
-			commit, ok := ways[name]
-			f := newFixtureOn(t, profile, lockupdate.Config{Commit: commit})
-			f.rdb.AddHook(proxycompat.Hook(profile))
-			for range 2 { // the second update finds a value
-				_, err = f.store.Update(t.Context(), testKey, after(6*time.Second, appendText("x")))
-			}
-			if !ok {
-				require.ErrorIs(t, err, rmw.ErrUnsupported)
-				assert.Empty(t, f.proxy.Calls())
+			cfg := lockupdate.Config{Commit: ways[name]}
+			f := newFixtureOn(t, profile, cfg)
+			if cfg.Commit != lockupdate.CommitGuarded {
+				f.exercise(profile, cfg, func(context.Context, rmw.Key) { time.Sleep(6 * time.Second) })
 				return
 			}
-			require.NoError(t, err)
-			_, err = f.store.Inspect(t.Context(), "s")
-			require.NoError(t, err)
-			_, _, err = f.store.Peek(t.Context(), testKey)
-			require.NoError(t, err)
-			f.waitReleases()
-			assert.Equal(t, "xx", f.text(testKey))
-			for _, c := range f.proxy.Calls() {
-				require.NoError(t, profile.Check(c.Args...), c.Args[0])
-			}
+			f.rdb.AddHook(proxycompat.Hook(profile))
+			_, err := f.store.Update(t.Context(), testKey, keep)
+			require.ErrorIs(t, err, rmw.ErrUnsupported)
+			assert.Empty(t, f.proxy.Calls())
 		})
 	}
-}
-
-func requirePermitted(t *testing.T, profile *proxycompat.Profile, cfg lockupdate.Config) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixtureOn(t, profile, cfg)
-		f.rdb.AddHook(proxycompat.Hook(profile))
-		sent, _ := cfg.RequiredCommands()
-		for _, key := range []rmw.Key{{Name: "s"}, {Name: "h", Kind: rmw.KindHash}, {Name: "s", TTL: time.Hour}} {
-			fn := appendText("x")
-			if key.Kind == rmw.KindHash {
-				fn = setField("f", "x")
-			}
-			f.update(key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				_, err := locking.Token(ctx)
-				require.NoError(t, err)
-				time.Sleep(6 * time.Second) // a renewal
-				return fn(ctx, cur)
-			})
-			_ = f.value(key)
-			_, _, err := f.store.Peek(t.Context(), key)
-			require.NoError(t, err)
-			_, err = f.store.Inspect(t.Context(), key.Name)
-			require.NoError(t, err)
-		}
-		f.waitReleases()
-		seen := map[string]bool{}
-		for _, c := range f.proxy.Calls() {
-			if c.Command() == "HELLO" || c.Command() == "CLIENT" {
-				continue // the client's own handshake, on plain Redis only
-			}
-			require.NoError(t, profile.Check(c.Args...), c.Args[0])
-			require.Contains(t, sent, c.Command())
-			if c.Command() == "EVAL" || c.Command() == "EVALSHA" {
-				require.Equal(t, "1", c.Args[2], "one key, always")
-			} else {
-				require.Len(t, c.Args, 2)
-			}
-			seen[lockupdate.ScriptName(c.Args)] = true
-		}
-		unused := map[string]bool{"read": cfg.MasterReads, "release": cfg.NotifyRedisson, "release_notify": !cfg.NotifyRedisson}
-		for script := range lockupdate.Scripts() {
-			assert.Equal(t, !unused[script], seen[script], "the script %s was exercised", script)
-		}
-		assert.Equal(t, cfg.MasterReads, seen["GET"] && seen["HGETALL"])
-		assert.Equal(t, cfg.LockOnDemand, seen["EXISTS"])
-	})
 }
 
 // NotifyRedisson works where Redisson can subscribe. scriptcheck reports the other profiles. It
@@ -276,4 +233,53 @@ func TestInvalidConfig(t *testing.T) {
 		}
 		require.NoError(t, s.Close())
 	}
+}
+
+// exercise makes calls that need every command, and more during each fn. It returns the scripts and commands
+// that were sent. The profile must permit them, with one key each, and RequiredCommands must list them.
+func (f *fixture) exercise(
+	profile *proxycompat.Profile, cfg lockupdate.Config, during func(ctx context.Context, key rmw.Key),
+) (seen map[string]bool) {
+	f.rdb.AddHook(proxycompat.Hook(profile))
+	keys := []rmw.Key{testKey, {Name: "s", TTL: time.Hour}, testKey, {Name: "s", TTL: rmw.NoTTL}}
+	if cfg.Commit == lockupdate.CommitGuarded {
+		keys = append(keys, hashKey)
+	}
+	for _, key := range keys {
+		fn := appendText("x")
+		if key == hashKey {
+			fn = setField("f", "x")
+		}
+		f.update(key, within(func(ctx context.Context) {
+			_, err := locking.Token(ctx)
+			require.NoError(f.t, err)
+			during(ctx, key)
+		}, fn))
+		f.value(key)
+		f.peek(key)
+		_, err := f.store.Inspect(f.t.Context(), key.Name)
+		require.NoError(f.t, err)
+		f.waitReleases() // else the next call could inherit the lock and its age
+	}
+	f.update(testKey, remove)
+	f.waitReleases()
+	sent, _ := cfg.RequiredCommands()
+	seen = map[string]bool{}
+	for _, c := range f.proxy.Calls() {
+		if c.Command() == "HELLO" || c.Command() == "CLIENT" {
+			continue // the client's own handshake, on plain Redis only
+		}
+		require.NoError(f.t, profile.Check(c.Args...), c.Args[0])
+		require.Contains(f.t, sent, c.Command())
+		switch {
+		case strings.HasPrefix(c.Command(), "EVAL"):
+			require.Equal(f.t, "1", c.Args[2], "one key, always")
+		case cfg.Commit == lockupdate.CommitGuarded:
+			require.Len(f.t, c.Args, 2)
+		default:
+			require.Contains(f.t, []string{"s", "/lock/s", "/wait/lock/s", "/fence/lock/s"}, c.Args[1])
+		}
+		seen[lockupdate.ScriptName(c.Args)] = true
+	}
+	return seen
 }
