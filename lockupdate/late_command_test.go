@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -97,7 +98,8 @@ func TestLateAcquire(t *testing.T) {
 // An update that takes its lock again has a new owner id. So a late release of the old id cannot
 // release the new lock.
 func TestEachRoundHasItsOwnOwnerID(t *testing.T) {
-	withFixture(t, lockupdate.Config{Lease: time.Second}, func(t *testing.T, f *fixture) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: time.Second})
 		other := f.another(lockupdate.Config{})
 		key := rmw.Key{Name: "room"}
 		f.warm(key)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -162,7 +163,8 @@ func (f *fixture) lockAll(names ...string) []locking.Hold {
 // TestLostLeaseEndsCtx. A failed renewal or flush costs no other lease.
 func TestPitfall05WatchdogStallsUnnoticed(t *testing.T) {
 	const lease = 10 * time.Second
-	withFixture(t, lockupdate.Config{Lease: lease, MaxHold: time.Hour}, func(t *testing.T, f *fixture) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{Lease: lease, MaxHold: time.Hour})
 		var left atomic.Int64
 		left.Store(3)
 		f.rdb.AddHook(hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
