@@ -77,11 +77,9 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A section costs a round trip before it begins, and one behind its caller.
+// A section costs a round trip before it begins, and one behind its caller. A Read costs one.
 func TestSectionBudget(t *testing.T) {
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		require.NoError(t, f.store.WithLock(t.Context(), "s", nothing))
-		f.settle()
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		start := f.meter.Read()
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(context.Context) error {
 			assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
@@ -89,16 +87,9 @@ func TestSectionBudget(t *testing.T) {
 		}))
 		f.waitReleases()
 		assert.EqualValues(t, 2, f.meter.Read().Sub(start).RoundTrips)
-		assert.Equal(t, []string{"acquire", "release"}, f.calls())
-	})
-}
-
-func TestReadBudget(t *testing.T) {
-	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		start := f.meter.Read()
 		assert.Equal(t, "www", f.text(key))
-		assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
-		assert.Equal(t, []string{"read"}, f.calls())
+		assert.EqualValues(t, 3, f.meter.Read().Sub(start).RoundTrips)
+		assert.Equal(t, []string{"acquire", "release", "read"}, f.calls())
 	})
 }
 
@@ -185,11 +176,10 @@ func TestClosedStoreSendsNothing(t *testing.T) {
 	})
 }
 
-// Concurrent updates of different keys share round trips.
+// Concurrent updates of different keys share round trips: each alone takes 3.
 func TestKeysShareFlushes(t *testing.T) {
-	perUpdate := func(t *testing.T, goroutines int) float64 {
-		const each = 5
-		f := newFixture(t, lockupdate.Config{})
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+		const goroutines, each = 50, 5
 		for i := range goroutines {
 			f.warm(rmw.Key{Name: fmt.Sprint(i)})
 		}
@@ -209,13 +199,8 @@ func TestKeysShareFlushes(t *testing.T) {
 		}
 		wg.Wait()
 		f.waitReleases()
-		return float64(f.meter.Read().Sub(before).RoundTrips) / float64(goroutines*each)
-	}
-	var one, many float64
-	synctest.Test(t, func(t *testing.T) { one = perUpdate(t, 1) })
-	synctest.Test(t, func(t *testing.T) { many = perUpdate(t, 50) })
-	assert.InDelta(t, 3, one, 0.01)
-	assert.Less(t, many, 0.6)
+		assert.Less(t, float64(f.meter.Read().Sub(before).RoundTrips)/(goroutines*each), 0.6)
+	})
 }
 
 // fillInFlight keeps four commits in flight until unblock, so that other commands form a batch.

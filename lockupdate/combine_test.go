@@ -110,33 +110,24 @@ func TestFnRunsOnItsCallersGoroutine(t *testing.T) {
 // other fns.
 func TestFailedFnFailsOnlyItsCall(t *testing.T) {
 	for name, tc := range map[string]struct {
-		fn    rmw.UpdateFunc
-		check func(t *testing.T, f *pendingCall)
+		fn       rmw.UpdateFunc
+		err      error // of Update; nil: it does not return
+		panicked any
 	}{
-		"error": {abort, func(t *testing.T, f *pendingCall) { assert.Equal(t, errRoomFull, f.err) }},
-		"panic": {func(context.Context, rmw.Value) (rmw.Value, error) { panic("a bug") }, func(t *testing.T, f *pendingCall) {
-			assert.Equal(t, "a bug", f.panicked)
-			assert.False(t, f.returned)
-		}},
-		"Goexit": {func(context.Context, rmw.Value) (rmw.Value, error) {
-			runtime.Goexit()
-			return rmw.Value{}, nil
-		}, func(t *testing.T, f *pendingCall) {
-			assert.Nil(t, f.panicked)
-			assert.False(t, f.returned)
-		}},
-		"wrong kind": {setField("f", "v"), func(t *testing.T, f *pendingCall) { assert.ErrorIs(t, f.err, rmw.ErrWrongKind) }},
-		"bad TTL": {func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String("x").WithTTL(-7), nil }, func(t *testing.T, f *pendingCall) {
-			assert.ErrorIs(t, f.err, rmw.ErrInvalid)
-		}},
+		"error":      {abort, errRoomFull, nil},
+		"panic":      {within(func(context.Context) { panic("a bug") }, keep), nil, "a bug"},
+		"Goexit":     {within(func(context.Context) { runtime.Goexit() }, keep), nil, nil},
+		"wrong kind": {setField("f", "v"), rmw.ErrWrongKind, nil},
+		"bad TTL":    {returning(rmw.String("x").WithTTL(-7)), rmw.ErrInvalid, nil},
 	} {
 		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 			calls := f.runBatch(key, appendText("a"), tc.fn, appendText("b"), tc.fn, appendText("c"))
-			tc.check(t, calls[1])
-			tc.check(t, calls[3])
-			for _, i := range []int{0, 2, 4} {
-				require.NoError(t, calls[i].err)
+			for _, i := range []int{1, 3} {
+				assert.ErrorIs(t, calls[i].err, tc.err)
+				assert.Equal(t, tc.err != nil, calls[i].returned)
+				assert.Equal(t, tc.panicked, calls[i].panicked)
 			}
+			succeed(t, calls[0], calls[2], calls[4])
 			assert.Equal(t, "wwwabc", calls[4].res.After.Text())
 			f.waitReleases()
 			assert.Equal(t, 1, f.sent()["commit_string"])
@@ -150,29 +141,25 @@ func TestFailedFnFailsOnlyItsCall(t *testing.T) {
 func TestNoCallReturnsBeforeTheCommit(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		unblock := f.block("commit_string")
-		proceed, same := f.enqueue(key, appendText("a"), abort, keep, appendText("b"))
+		proceed, calls := f.enqueue(key, appendText("a"), abort, keep, appendText("b"))
 		go proceed()
 		synctest.Wait()
-		next := []*pendingCall{
-			start(t.Context(), f.store, key, abort),
-			start(t.Context(), f.store, key, keep),
-			start(t.Context(), f.store, key, appendText("c")),
+		for _, fn := range []rmw.UpdateFunc{abort, keep, appendText("c")} { // they form the next batch
+			calls = append(calls, start(t.Context(), f.store, key, fn))
 		}
 		time.Sleep(time.Second)
-		for i, call := range append(same, next...) {
+		for i, call := range calls {
 			assert.False(t, call.ended(), i)
 		}
 		unblock()
-		for _, call := range append(same, next...) {
-			<-call.done
-		}
-		assert.Equal(t, errRoomFull, same[1].err)
-		assert.Equal(t, "wwwa", same[2].res.After.Text())
-		assert.Equal(t, errRoomFull, next[0].err)
-		assert.Equal(t, "wwwab", next[1].res.Before.Text())
-		assert.False(t, next[1].res.Written)
+		wait(calls...)
+		assert.Equal(t, errRoomFull, calls[1].err)
+		assert.Equal(t, "wwwa", calls[2].res.After.Text())
+		assert.Equal(t, errRoomFull, calls[4].err)
+		assert.Equal(t, "wwwab", calls[5].res.Before.Text())
+		assert.False(t, calls[5].res.Written)
 		assert.Equal(t, "wwwabc", f.text(key))
-		assert.Equal(t, 2, f.sent()["commit_string"], "the next batch formed meanwhile")
+		assert.Equal(t, 2, f.sent()["commit_string"])
 	})
 }
 

@@ -81,17 +81,13 @@ func TestRecreatedKeyIsNotOverwritten(t *testing.T) {
 	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS}, func(t *testing.T, f *fixture) {
 		rdb := f.direct()
 		require.NoError(t, rdb.Set(t.Context(), "s", "0", time.Minute).Err())
-		calls := 0
-		f.update(testKey, func(context.Context, rmw.Value) (rmw.Value, error) {
-			if calls++; calls == 1 {
-				require.NoError(t, rdb.Del(t.Context(), "s").Err())
-				f.proxy.Inject(proxytest.Fault{Match: isRequest("read"), Action: proxytest.None, Do: func() {
-					assert.NoError(t, rdb.Set(context.Background(), "s", "0", time.Minute).Err())
-				}})
-			}
-			return rmw.String("1"), nil
-		})
-		assert.Equal(t, 2, calls)
+		res := f.update(testKey, duringFirstCall(func() {
+			require.NoError(t, rdb.Del(t.Context(), "s").Err())
+			f.proxy.Inject(proxytest.Fault{Match: isRequest("read"), Action: proxytest.None, Do: func() {
+				assert.NoError(t, rdb.Set(context.Background(), "s", "0", time.Minute).Err())
+			}})
+		}, put("1")))
+		assert.Equal(t, 2, res.Attempts)
 		assert.Positive(t, rdb.PTTL(t.Context(), "s").Val())
 	})
 }

@@ -40,16 +40,16 @@ func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 		tb.Cleanup(func() { _ = rdb.Close() })
 		return rdb, c
 	}
+	open := func(tb testing.TB, cfg lockupdate.Config) locking.Locker {
+		rdb, c := connect(tb)
+		return start(tb, cfg, rdb, c)
+	}
 	return locktest.Target{
-		Open: func(tb testing.TB) locking.Locker {
-			rdb, c := connect(tb)
-			return start(tb, cfg, rdb, c)
-		},
+		Open: func(tb testing.TB) locking.Locker { return open(tb, cfg) },
 		Observe: func(tb testing.TB, o locking.Observer) locking.Locker {
 			observed := cfg
 			observed.Observer = o
-			rdb, c := connect(tb)
-			return start(tb, observed, rdb, c)
+			return open(tb, observed)
 		},
 		Share: func(tb testing.TB) (a, b locking.Locker) {
 			rdb, c := connect(tb)
@@ -65,13 +65,9 @@ func lockersOf(f *fixture, cfg lockupdate.Config) locktest.Target {
 		Jeopardy:       true,
 		ReleasedWithin: time.Second,
 		Faults: locktest.Faults{
-			TakeAway: func(ctx context.Context, name string) error {
-				rdb := redis.NewClient(f.proxy.Options())
-				defer func() { _ = rdb.Close() }()
-				return rdb.Del(ctx, lock+name).Err()
-			},
-			Cut:   func(l locking.Locker) (restore func()) { return clients[l].Cut() },
-			Stall: func(l locking.Locker, d time.Duration) { l.(*lockupdate.Store).Stall(d) },
+			TakeAway: func(ctx context.Context, name string) error { return f.direct().Del(ctx, lock+name).Err() },
+			Cut:      func(l locking.Locker) (restore func()) { return clients[l].Cut() },
+			Stall:    func(l locking.Locker, d time.Duration) { l.(*lockupdate.Store).Stall(d) },
 
 			LoseReply: func(l locking.Locker) (restore func()) { return clients[l].LoseReplies() },
 			Late:      func(l locking.Locker) (deliver func()) { return clients[l].Delay() },

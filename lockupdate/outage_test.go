@@ -212,46 +212,39 @@ func TestCommitsWaitOutAnOutage(t *testing.T) {
 // The breaker fails calls at once while the store is down, and detects the recovery within a
 // second. The control runs without the breaker.
 func TestDeadStoreFailsFast(t *testing.T) {
-	fail := func(t *testing.T, cfg lockupdate.Config) (f *fixture, took time.Duration, restore func()) {
-		f = newFixture(t, cfg)
-		key := f.warmKey()
-		restore = f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.HangRequest})
-		for range 20 {
-			began := time.Now()
-			_, err := f.store.Update(t.Context(), key, appendText("y"))
-			require.ErrorIs(t, err, rmw.ErrUnavailable)
-			assert.True(t, rmw.Retryable(err))
-			took = time.Since(began)
-		}
-		return f, took, restore
-	}
-	synctest.Test(t, func(t *testing.T) {
+	for times, without := range map[int]bool{1: false, 0: true} {
 		var opened []error
-		f, took, restore := fail(t, lockupdate.Config{MaxOutage: -1, OnEvent: func(e lockupdate.Event) {
+		cfg := lockupdate.Config{NoBreaker: without, MaxOutage: -1, OnEvent: func(e lockupdate.Event) {
 			if e.Kind == lockupdate.EventCircuitOpened {
 				opened = append(opened, e.Err)
 			}
-		}})
-		assert.Zero(t, took)
-		assert.True(t, f.store.Stats().CircuitOpen)
-		_, err := f.store.Read(t.Context(), testKey)
-		require.ErrorIs(t, err, rmw.ErrUnavailable)
-		require.ErrorContains(t, err, "tried again every 1s")
-		restore()
-		time.Sleep(time.Minute)
-		assert.Equal(t, "www", f.text(testKey))
-		assert.False(t, f.store.Stats().CircuitOpen)
-		require.Len(t, opened, 1, "an outage opens it once, also if tries fail")
-		require.Error(t, opened[0])
-		assert.EqualValues(t, 1, f.store.Stats().CircuitOpened)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		f, took, restore := fail(t, lockupdate.Config{NoBreaker: true})
-		assert.Greater(t, took, time.Second, "control")
-		assert.False(t, f.store.Stats().CircuitOpen)
-		restore()
-		time.Sleep(time.Minute) // until no command hangs
-	})
+		}}
+		withKey(t, cfg, func(t *testing.T, f *fixture, key rmw.Key) {
+			restore := f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.HangRequest})
+			var took time.Duration
+			for range 20 {
+				began := time.Now()
+				_, err := f.store.Update(t.Context(), key, appendText("y"))
+				require.ErrorIs(t, err, rmw.ErrUnavailable)
+				assert.True(t, rmw.Retryable(err))
+				took = time.Since(began)
+			}
+			assert.Equal(t, !without, f.store.Stats().CircuitOpen)
+			if without {
+				assert.Greater(t, took, time.Second, "control")
+			} else {
+				assert.Zero(t, took)
+				require.ErrorContains(t, operations["read"](t.Context(), f.store), "tried again every 1s")
+			}
+			restore()
+			time.Sleep(time.Minute)
+			assert.Equal(t, "www", f.text(key))
+			assert.False(t, f.store.Stats().CircuitOpen)
+			assert.EqualValues(t, times, f.store.Stats().CircuitOpened)
+			require.Len(t, opened, times, "an outage opens it once, also if tries fail")
+			require.NotContains(t, opened, nil)
+		})
+	}
 }
 
 // Contention, error replies and canceled calls do not open the breaker.
@@ -259,20 +252,16 @@ func TestBreakerIgnoresContentionAndRefusals(t *testing.T) {
 	withFixture(t, lockupdate.Config{MaxWait: time.Millisecond}, func(t *testing.T, f *fixture) {
 		f.takeAsOther(testKey, 0)
 		for range 50 {
-			_, err := f.store.Update(t.Context(), testKey, appendText("x"))
-			require.ErrorIs(t, err, rmw.ErrContended)
+			require.ErrorIs(t, operations["update"](t.Context(), f.store), rmw.ErrContended)
 		}
 		f.refuse("read", 50, connReset)
 		for range 50 {
-			_, err := f.store.Read(t.Context(), testKey)
-			_ = err // after three attempts, some reads fail
+			_ = operations["read"](t.Context(), f.store) // after three attempts, some reads fail
 		}
 		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.Delay, Delay: time.Second})
 		for range 50 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			_, err := f.store.Read(ctx, testKey)
+			err := operations["read"](timeout(t.Context(), t, time.Millisecond), f.store)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			cancel()
 		}
 		remove()
 		assert.False(t, f.store.Stats().CircuitOpen)
@@ -286,13 +275,12 @@ func TestBreakerLetsRenewalsAndReleasesPass(t *testing.T) {
 		l := f.hold(t.Context(), f.store, "held")
 		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.DropRequest})
 		for range 20 {
-			_, err := f.store.Read(t.Context(), testKey)
-			require.ErrorIs(t, err, rmw.ErrUnavailable)
+			require.ErrorIs(t, operations["read"](t.Context(), f.store), rmw.ErrUnavailable)
 		}
 		require.True(t, f.store.Stats().CircuitOpen)
 		require.NoError(t, l.Unlock())
 		f.waitReleases()
-		assert.Zero(t, f.direct().Exists(t.Context(), lock+"held").Val())
+		assert.False(t, f.hasLock("held"))
 		remove()
 	})
 }

@@ -124,32 +124,28 @@ func TestPitfall14ReentrancyByGoroutine(t *testing.T) {
 // Config.MaxAttempts limits the calls of fn, not the polls.
 func TestPitfall22RetryLimits(t *testing.T) {
 	const long = 30 * time.Second
-	held := func(t *testing.T, cfg lockupdate.Config) (*fixture, rmw.Result, error) {
-		f := newFixture(t, cfg)
-		f.warm(testKey)
-		f.takeAsOther(testKey, long)
-		began := time.Now()
-		res, err := f.store.Update(t.Context(), testKey, appendText("x"))
-		assert.Equal(t, time.Since(began), res.Waited)
-		return f, res, err
+	for _, cfg := range []lockupdate.Config{{MaxAttempts: 1}, {MaxWait: long / 3}} {
+		withKey(t, cfg, func(t *testing.T, f *fixture, key rmw.Key) {
+			f.takeAsOther(key, long)
+			began := time.Now()
+			res, err := f.store.Update(t.Context(), key, appendText("x"))
+			assert.Equal(t, time.Since(began), res.Waited)
+			if cfg.MaxWait == 0 {
+				require.NoError(t, err)
+				assert.InDelta(t, long, res.Waited, float64(2*time.Millisecond))
+				assert.Greater(t, f.sent()["acquire"], 500)
+				assert.Equal(t, 1, res.Attempts)
+				return
+			}
+			require.ErrorIs(t, err, rmw.ErrContended)
+			require.NotErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "MaxWait")
+			assert.True(t, rmw.Retryable(err))
+			assert.Equal(t, cfg.MaxWait, res.Waited)
+			assert.Zero(t, res.Attempts)
+		})
 	}
-	bubble(t, "none", func(t *testing.T) {
-		f, res, err := held(t, lockupdate.Config{MaxAttempts: 1})
-		require.NoError(t, err)
-		assert.InDelta(t, long, res.Waited, float64(2*time.Millisecond))
-		assert.Greater(t, f.sent()["acquire"], 500)
-		assert.Equal(t, 1, res.Attempts)
-	})
-	bubble(t, "MaxWait", func(t *testing.T) {
-		_, res, err := held(t, lockupdate.Config{MaxWait: long / 3})
-		require.ErrorIs(t, err, rmw.ErrContended)
-		require.NotErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorContains(t, err, "MaxWait")
-		assert.True(t, rmw.Retryable(err))
-		assert.Equal(t, long/3, res.Waited)
-		assert.Zero(t, res.Attempts)
-	})
-	bubbleWith(t, "MaxAttempts", lockupdate.Config{}, func(t *testing.T, f *fixture) {
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		legacy := f.direct()
 		res, err := f.store.Update(t.Context(), testKey, within(func(ctx context.Context) {
 			require.NoError(t, legacy.Append(ctx, "s", "theirs").Err())
