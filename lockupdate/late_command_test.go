@@ -1,8 +1,6 @@
 package lockupdate_test
 
 import (
-	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,30 +16,17 @@ import (
 // executedLate is a fault of Codis and twemproxy: the proxy reports an error for a command, and
 // executes it later.
 func executedLate(script string, after time.Duration) proxytest.Fault {
-	return proxytest.Fault{
-		Match: isScript(script), Action: proxytest.ExecuteLater, Delay: after,
-		Text: connReset,
-	}
-}
-
-func join(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-	return rmw.String(cur.Text() + "alice,"), nil
-}
-
-func leave(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-	return rmw.String(strings.ReplaceAll(cur.Text(), "alice,", "")), nil
+	return proxytest.Fault{Match: isScript(script), Action: proxytest.ExecuteLater, Delay: after, Text: connReset}
 }
 
 // An acknowledged update must not be applied twice. If a lost commit were sent again, the second
 // could be acknowledged, and the first executed after another writer restored its base value.
 func TestAcknowledgedUpdateIsFinal(t *testing.T) {
 	for name, cfg := range map[string]lockupdate.Config{"default": {}, "sole writer": {SoleWriter: true}} {
-		bubbleWith(t, name, cfg, func(t *testing.T, f *fixture) {
-			key := rmw.Key{Name: "room"}
-			f.warm(key)
+		bubbleWithKey(t, name, cfg, func(t *testing.T, f *fixture, key rmw.Key) {
 			f.proxy.Inject(executedLate("commit_string", time.Second))
-			_, joined := f.store.Update(t.Context(), key, join)
-			f.update(key, leave)
+			_, joined := f.store.Update(t.Context(), key, appendText("alice,"))
+			f.update(key, put("www"))
 			time.Sleep(10 * time.Second)
 			if joined == nil {
 				assert.Equal(t, "www", f.text(key), "alice left, and a late commit added her again")
@@ -55,11 +40,9 @@ func TestAcknowledgedUpdateIsFinal(t *testing.T) {
 // A commit is sent once, whatever fails.
 func TestCommitIsSentOnce(t *testing.T) {
 	for _, action := range []proxytest.Action{proxytest.DropRequest, proxytest.DropReply, proxytest.HangReply} {
-		bubbleWith(t, action.String(), lockupdate.Config{SoleWriter: true}, func(t *testing.T, f *fixture) {
-			key := rmw.Key{Name: "room"}
-			f.warm(key)
+		bubbleWithKey(t, action.String(), lockupdate.Config{SoleWriter: true}, func(t *testing.T, f *fixture, key rmw.Key) {
 			f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: action})
-			_, err := f.store.Update(t.Context(), key, join)
+			_, err := f.store.Update(t.Context(), key, appendText("x"))
 			if action == proxytest.DropRequest {
 				require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 			} else {
@@ -74,21 +57,17 @@ func TestCommitIsSentOnce(t *testing.T) {
 // An acquire that is executed late takes the lock for an owner that does not use it. It must not
 // block the key for a whole lease.
 func TestLateAcquire(t *testing.T) {
+	const lease = 10 * time.Second
 	for _, after := range []time.Duration{100 * time.Millisecond, 2 * time.Second, 5 * time.Second} {
-		bubble(t, after.String(), func(t *testing.T) {
-			const lease = 10 * time.Second
-			f := newFixture(t, lockupdate.Config{Lease: lease})
+		bubbleWithKey(t, after.String(), lockupdate.Config{Lease: lease}, func(t *testing.T, f *fixture, key rmw.Key) {
 			other := f.another(lockupdate.Config{Lease: lease})
-			key := rmw.Key{Name: "room"}
-			f.warm(key)
 			f.proxy.Inject(executedLate("acquire", after))
-			f.update(key, join)
+			f.update(key, appendText("x"))
 			time.Sleep(after + time.Millisecond)
 			began := time.Now()
-			_, err := other.Update(t.Context(), key, leave)
-			require.NoError(t, err)
+			succeed(t, start(t.Context(), other, key, appendText("y")))
 			assert.Less(t, time.Since(began), after+lease/16+100*time.Millisecond)
-			assert.Equal(t, "www", f.text(key))
+			assert.Equal(t, "wwwxy", f.text(key))
 			time.Sleep(2 * lease)
 			assert.False(t, f.hasLock(key.Name))
 		})
@@ -100,18 +79,13 @@ func TestLateAcquire(t *testing.T) {
 func TestEachRoundHasItsOwnOwnerID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, lockupdate.Config{Lease: time.Second})
-		other := f.another(lockupdate.Config{})
-		key := rmw.Key{Name: "room"}
-		f.warm(key)
+		key := f.warmKey()
 		stop := f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
-		_, err := f.store.Update(t.Context(), key, duringFirstCall(func() {
+		f.update(key, duringFirstCall(func() {
 			time.Sleep(30 * time.Second)
-			_, err := other.Update(t.Context(), key, join)
-			require.NoError(t, err)
-			lockupdate.Settle(other)
+			succeed(t, start(t.Context(), f.another(lockupdate.Config{}), key, appendText("theirs")))
 		}, appendText("x")))
 		stop()
-		require.NoError(t, err)
 		f.waitReleases()
 		owners := map[string]bool{}
 		for _, c := range f.proxy.Calls() {

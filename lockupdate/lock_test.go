@@ -111,7 +111,8 @@ func TestInspect(t *testing.T) {
 
 		rdb := f.direct()
 		require.NoError(t, rdb.HSet(t.Context(), lock+"s", "9a1f:42", 3).Err())
-		assert.Equal(t, locking.Info{Sequencer: locking.Sequencer{Name: "s", Owner: "9a1f:42"}, Held: true, Left: -time.Millisecond}, inspect())
+		foreign := locking.Sequencer{Name: "s", Owner: "9a1f:42"}
+		assert.Equal(t, locking.Info{Sequencer: foreign, Held: true, Left: -time.Millisecond}, inspect())
 		require.NoError(t, rdb.Set(t.Context(), lock+"s", "x", 0).Err())
 		_, err := f.store.Inspect(t.Context(), "s")
 		require.ErrorIs(t, err, rmw.ErrWrongKind)

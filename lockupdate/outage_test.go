@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -92,13 +93,12 @@ func TestOutagesEnd(t *testing.T) {
 		cfg     lockupdate.Config
 		timeout time.Duration // of ctx
 		took    time.Duration
-		text    string
 	}{
-		"MaxOutage":           {took: 3 * time.Second, text: "tried again every 1s"},
-		"a longer MaxOutage":  {cfg: lockupdate.Config{MaxOutage: 20 * time.Second}, took: 20 * time.Second, text: "tried again every 1s"},
-		"a shorter MaxOutage": {cfg: lockupdate.Config{MaxOutage: 10 * time.Millisecond}, took: 10 * time.Millisecond, text: "tried again every 1s"},
-		"ctx":                 {timeout: 1500 * time.Millisecond, took: 1500 * time.Millisecond, text: "deadline exceeded"},
-		"MaxWait":             {cfg: lockupdate.Config{MaxWait: 200 * time.Millisecond}, took: 200 * time.Millisecond, text: "tried again every 1s"},
+		"MaxOutage":           {took: 3 * time.Second},
+		"a longer MaxOutage":  {cfg: lockupdate.Config{MaxOutage: 20 * time.Second}, took: 20 * time.Second},
+		"a shorter MaxOutage": {cfg: lockupdate.Config{MaxOutage: 10 * time.Millisecond}, took: 10 * time.Millisecond},
+		"MaxWait":             {cfg: lockupdate.Config{MaxWait: 200 * time.Millisecond}, took: 200 * time.Millisecond},
+		"ctx":                 {timeout: 1500 * time.Millisecond, took: 1500 * time.Millisecond},
 	} {
 		bubbleWith(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 			r, s := f.overNetwork(c.cfg)
@@ -115,7 +115,7 @@ func TestOutagesEnd(t *testing.T) {
 					began := time.Now()
 					err := operations[name](ctx, s)
 					assert.ErrorIs(t, err, rmw.ErrUnavailable)
-					assert.ErrorContains(t, err, c.text)
+					assert.Equal(t, c.timeout == 0, strings.Contains(err.Error(), "tried again every 1s"), err)
 					assert.Equal(t, c.timeout > 0, errors.Is(err, context.DeadlineExceeded), err)
 					assert.Equal(t, c.took, time.Since(began).Truncate(10*time.Millisecond))
 				})

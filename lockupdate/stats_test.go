@@ -157,25 +157,23 @@ func TestEventsHaveTheirCall(t *testing.T) {
 func TestUnknownIsCountedAndLogsNoValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
-		f := newFixture(t, lockupdate.Config{
-			Logger: slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		})
+		f := newFixture(t, lockupdate.Config{Logger: slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		key := f.warmKey()
 		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.Delay, Delay: time.Second})
-		ctx := timeout(t.Context(), t, time.Millisecond)
-		_, err := f.store.Update(ctx, key, appendText("x"))
+		_, err := f.store.Update(timeout(t.Context(), t, time.Millisecond), key, appendText("x"))
 		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 		assert.EqualValues(t, 1, f.store.Stats().Unknown)
 		f.waitReleases()
 		assert.Equal(t, []string{"acquire", "read", "commit_string", "release"}, f.calls())
 		assert.Equal(t, "wwwx", f.text(key))
 
-		f.refuse("commit_string", 1, "ERR backend said: unknown command 'evalsha', with args beginning with: 'SECRET'")
+		const quoting = "ERR backend said: unknown command 'evalsha', with args beginning with: 'SECRET'"
+		f.refuse("commit_string", 1, quoting)
 		_, err = f.store.Update(t.Context(), key, appendText("SECRET"))
 		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 		assert.EqualValues(t, 2, f.store.Stats().Unknown)
 
-		f.refuse("renew", 1, "ERR backend said: unknown command 'evalsha', with args beginning with: 'SECRET'")
+		f.refuse("renew", 1, quoting)
 		require.NoError(t, f.store.WithLock(t.Context(), "s", func(context.Context) error {
 			time.Sleep(9 * time.Second)
 			return nil
@@ -232,9 +230,7 @@ func TestFunctionsOfTheConfigAreContained(t *testing.T) {
 			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			f := newFixture(t, cfg)
 			for range 2 { // each time one commit for all, and a wait
-				for _, call := range f.runBatch(testKey, appendText("a"), appendText("b"), appendText("c")) {
-					require.NoError(t, call.err)
-				}
+				succeed(t, f.runBatch(testKey, appendText("a"), appendText("b"), appendText("c"))...)
 			}
 			f.waitReleases()
 			assert.Equal(t, "abcabc", f.text(testKey))
