@@ -15,53 +15,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A commit without a reply leaves the outcome of its writers unknown. Other calls of the batch, and
-// the next batch, run again on the stored value.
-func TestLostCommitOfABatch(t *testing.T) {
-	for name, fault := range map[string]proxytest.Fault{
-		"request lost": {Action: proxytest.DropRequest},
-		"reply lost":   {Action: proxytest.DropReply},
-		"hangs":        {Action: proxytest.HangReply},
-		"late":         {Action: proxytest.ExecuteLater, Delay: 5 * time.Second, Text: connReset},
-		"not executed": {Action: proxytest.RefuseWith, Text: "LOADING Redis is loading the dataset in memory"},
-	} {
-		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-			gate := make(chan struct{})
-			fault.Match, fault.Do = isScript("commit_string"), func() { <-gate }
-			f.proxy.Inject(fault)
-			proceed, calls := f.enqueue(key, appendText("a,"), abort, keep, appendText("b,"))
-			go proceed()
-			synctest.Wait()
-			for _, fn := range []rmw.UpdateFunc{appendText("c,"), keep, abort} {
-				calls = append(calls, start(t.Context(), f.store, key, fn))
-			}
-			close(gate)
-			wait(calls...)
-			reason := rmw.ErrOutcomeUnknown
-			if name == "not executed" {
-				reason = rmw.ErrUnavailable
-			}
-			for _, i := range []int{0, 3} {
-				require.ErrorIs(t, calls[i].err, reason)
-			}
-			base := "www"
-			if name == "reply lost" || name == "hangs" {
-				base = "wwwa,b,"
-			}
-			assert.Equal(t, errRoomFull, calls[1].err)
-			require.NoError(t, calls[2].err)
-			assert.Equal(t, base, calls[2].res.After.Text())
-			require.NoError(t, calls[4].err)
-			assert.Equal(t, base+"c,", calls[4].res.After.Text())
-			assert.Equal(t, 2, calls[4].res.Attempts)
-			assert.Equal(t, base+"c,", calls[5].res.Before.Text())
-			assert.Equal(t, errRoomFull, calls[6].err)
-			time.Sleep(20 * time.Second)
-			assert.Equal(t, base+"c,", f.text(key), "the late commit finds another value")
-		})
-	}
-}
-
 // A caller may leave at any time. Its error is rmw.ErrOutcomeUnknown only if its write may be
 // committed, and no other call waits for it.
 func TestCallersLeave(t *testing.T) {
