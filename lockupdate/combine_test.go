@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -222,6 +223,7 @@ func finalValue(
 
 // A batch leaves the same value, fields and expiry as separate updates.
 func TestBatchEqualsSequentialUpdates(t *testing.T) {
+	long.Repeats(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {
 		kind := rmw.Kind(i % 2)

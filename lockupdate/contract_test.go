@@ -143,6 +143,7 @@ func TestLongNoUpdateIsLostWhileServersHang(t *testing.T) {
 
 // Negative control: a plain lock loses updates under the same faults.
 func TestPlainLockLosesUpdatesWhileServersHang(t *testing.T) {
+	long.Repeats(t)
 	proxy := proxytest.Config{Profile: proxycompat.Codis32(), Engines: 3, Parallel: 4}
 	requireLoss(t, proxy, func(_ *testing.T, rdb *redis.Client) rmw.Updater {
 		return plainLock{rdb: rdb, lease: 100 * time.Millisecond, commit: writeAndUnlock}
@@ -152,6 +153,7 @@ func TestPlainLockLosesUpdatesWhileServersHang(t *testing.T) {
 // With auto_eject_hosts, twemproxy moves the keys of a hanging server to another one, and back
 // later. No client can prevent that loss.
 func TestAutoEjectLosesUpdates(t *testing.T) {
+	long.Repeats(t)
 	proxy := proxytest.Config{Profile: proxycompat.Twemproxy05(), Engines: 3, AutoEject: true}
 	requireLoss(t, proxy, func(t *testing.T, rdb *redis.Client) rmw.Updater {
 		return opener(t, lockupdate.Config{Lease: 100 * time.Millisecond})(rdb)

@@ -185,13 +185,6 @@ func (f *fixture) value(key rmw.Key) rmw.Value {
 
 func (f *fixture) text(key rmw.Key) string { return f.value(key).Text() }
 
-// forgetScripts empties the script cache of every backend.
-func (f *fixture) forgetScripts() {
-	for backend := range 2 {
-		require.NoError(f.t, f.proxy.FlushScripts(backend))
-	}
-}
-
 // isRequest is isScript for any Commit.
 func isRequest(name string) func(args []string) bool {
 	return func(args []string) bool { return lockupdate.RequestName(args) == name }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -231,6 +232,7 @@ func liveBytes() int64 {
 // The memory of a held lock is bounded, since services hold 100,000. It includes the lock name and
 // the map entry, not the key, and does not grow by a wait.
 func TestMemoryOfAHeldLock(t *testing.T) {
+	long.Repeats(t)
 	const (
 		few, many = 1000, 5000
 		limit     = 450

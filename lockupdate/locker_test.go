@@ -109,7 +109,7 @@ func TestLocker(t *testing.T) {
 	}
 	for name, cfg := range cfgs {
 		t.Run(name, func(t *testing.T) {
-			if cfg.Commit == lockupdate.CommitDELIFEQ || cfg.Commit == lockupdate.CommitCAS {
+			if cfg.Commit > lockupdate.CommitIFEQ || name == "lock delay" {
 				long.Repeats(t)
 			}
 			runLocker(t, cfg)

@@ -51,7 +51,7 @@ func TestContractWithoutLua(t *testing.T) {
 			", master reads": {MasterReads: true},
 		} {
 			t.Run(s.commit.String()+name, func(t *testing.T) {
-				if name != "" {
+				if name != "" || s.commit == lockupdate.CommitDELIFEQ || s.commit == lockupdate.CommitCAS {
 					long.Repeats(t)
 				}
 				cfg.Commit = s.commit
@@ -88,6 +88,7 @@ func unguard(cmd redis.Cmder) {
 
 // Negative control: without the guard, the suite fails.
 func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
+	long.Repeats(t)
 	failed := map[string]bool{}
 	for _, clause := range rmwtest.Clauses() {
 		synctest.Test(t, func(t *testing.T) {
@@ -112,6 +113,7 @@ func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
 // All commands are listed by RequiredCommands, have one key each, and are permitted by Codis, which
 // forwards unknown commands by their key.
 func TestRequiredCommandsWithoutLua(t *testing.T) {
+	long.Repeats(t)
 	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
 		cfg := lockupdate.Config{Commit: s.commit}
 		other := f.another(cfg)

@@ -97,6 +97,7 @@ func TestObserverOfHandovers(t *testing.T) {
 		section("last", 3*time.Second)
 		sections.Wait()
 		succeed(t, first, second)
+		wait(left)
 		require.ErrorIs(t, left.err, rmw.ErrContended)
 		f.waitReleases()
 		assert.Equal(t, []string{

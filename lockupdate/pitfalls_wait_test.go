@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -123,6 +124,7 @@ func TestPitfall14ReentrancyByGoroutine(t *testing.T) {
 // limit surprises others (redis-py#566). In lockupdate, ctx and Config.MaxWait limit the wait.
 // Config.MaxAttempts limits the calls of fn, not the polls.
 func TestPitfall22RetryLimits(t *testing.T) {
+	long.Repeats(t)
 	const long = 30 * time.Second
 	for _, cfg := range []lockupdate.Config{{MaxAttempts: 1}, {MaxWait: long / 3}} {
 		withKey(t, cfg, func(t *testing.T, f *fixture, key rmw.Key) {
@@ -161,7 +163,14 @@ func TestPitfall22RetryLimits(t *testing.T) {
 // redis-py#4206, codis#526, codis#1368). lockupdate sends each such call again as EVAL.
 func TestPitfall09NoScriptInPipelines(t *testing.T) {
 	withKey(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture, key rmw.Key) {
-		f.forgetScripts()
+		forget := func(round int) {
+			for backend := range 2 {
+				if round&(backend+1) == 0 {
+					require.NoError(t, f.proxy.FlushScripts(backend))
+				}
+			}
+		}
+		forget(0)
 		pipe := f.rdb.Pipeline()
 		ran := redis.NewScript("return 1").Run(t.Context(), pipe, []string{"s"})
 		_, _ = pipe.Exec(t.Context())
@@ -171,19 +180,12 @@ func TestPitfall09NoScriptInPipelines(t *testing.T) {
 		// Acquire and read, renewals, commit and release, each after one or both servers
 		// lost their script caches.
 		for round := range 4 {
-			forget := func() {
-				for backend := range 2 {
-					if round&(backend+1) == 0 {
-						require.NoError(t, f.proxy.FlushScripts(backend))
-					}
-				}
-			}
-			forget()
+			forget(round)
 			err := f.store.WithLocks(t.Context(), []string{"a", "b", "c"}, func(ctx context.Context) error {
 				res, err := f.store.Update(ctx, key, duringFirstCall(func() {
-					forget()
+					forget(round)
 					time.Sleep(20 * time.Second) // four renewals
-					forget()
+					forget(round)
 				}, appendText("x")))
 				assert.Equal(t, 1, res.Attempts)
 				return err

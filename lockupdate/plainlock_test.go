@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -96,6 +97,7 @@ func writes(args []string) bool {
 // Each of these plain locks is safe on one Redis, and loses updates behind a proxy. lockupdate
 // loses none behind the same proxy.
 func TestPlainLocksLoseUpdates(t *testing.T) {
+	long.Repeats(t)
 	for name, c := range map[string]struct {
 		commit  func(ctx context.Context, rdb *redis.Client, lock, token, key, value string) error
 		proxy   proxytest.Config

@@ -2,6 +2,7 @@ package lockupdate_test
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -134,33 +135,28 @@ func TestScriptsRunOnRedis32(t *testing.T) {
 // By default, go-redis runs a slow script up to four times, as the control shows. The Store runs it
 // once.
 func TestSlowScriptRunsOnce(t *testing.T) {
-	slow := func(t *testing.T, f *fixture, use func(rdb *redis.Client)) int {
-		opts := *f.opts
-		opts.MaxRetries, opts.ReadTimeout = 3, 300*time.Millisecond
-		rdb := redis.NewClient(&opts)
-		defer func() { require.NoError(t, rdb.Close()) }()
-		f.proxy.ResetCalls()
-		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Times: -1, Action: proxytest.HangReply})
-		use(rdb)
-		time.Sleep(time.Minute)
-		return f.sent()["commit_string"]
-	}
-	commit := lockupdate.Scripts()["commit_string"]
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		assert.Equal(t, 4, slow(t, f, func(rdb *redis.Client) {
-			require.Error(t, rdb.Eval(t.Context(), commit, []string{"s"}, "keep", "any", "", "x").Err())
-		}), "control: without NoRetry")
-	})
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		f.warm(testKey)
-		assert.Equal(t, 1, slow(t, f, func(rdb *redis.Client) {
+	for times, use := range map[int]func(ctx context.Context, rdb *redis.Client) error{
+		4: func(ctx context.Context, rdb *redis.Client) error { // control: without NoRetry
+			return rdb.Eval(context.WithoutCancel(ctx), lockupdate.Scripts()["commit_string"], []string{"s"}, "keep", "any", "", "x").Err()
+		},
+		1: func(ctx context.Context, rdb *redis.Client) error {
 			s := lockupdate.New(rdb, lockupdate.Config{})
-			ctx := timeout(t.Context(), t, 250*time.Millisecond)
-			_, err := s.Update(ctx, testKey, appendText("x"))
+			err := operations["update"](ctx, s)
 			require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
-			require.NoError(t, s.Close())
-		}))
-	})
+			return errors.Join(err, s.Close())
+		},
+	} {
+		withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, _ rmw.Key) {
+			opts := *f.opts
+			opts.MaxRetries, opts.ReadTimeout = 3, 300*time.Millisecond
+			rdb := redis.NewClient(&opts)
+			f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Times: -1, Action: proxytest.HangReply})
+			require.Error(t, use(timeout(t.Context(), t, 250*time.Millisecond), rdb))
+			time.Sleep(time.Minute)
+			assert.Equal(t, times, f.sent()["commit_string"])
+			require.NoError(t, rdb.Close())
+		})
+	}
 }
 
 // A WATCH writer stores the same bytes as a lost commit. Of two updates one is stored. With

@@ -331,6 +331,7 @@ func TestLongRandomWorkload(t *testing.T) {
 
 // Negative control: without the guard, the same workload loses updates.
 func TestRandomWorkloadWithoutTheGuard(t *testing.T) {
+	long.Repeats(t)
 	w := workload{processes: 3, goroutines: 5, calls: 8, locklessWriters: true, unguarded: true}
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(50) { // one in three shows it
