@@ -22,16 +22,21 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// newBench returns an in-process proxy with two backends, or one server, on fake time.
+// newBench returns an in-process proxy with two backends that cfg.Commit needs, or one server, on fake time.
 func newBench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Bench {
-	engines := 2
-	if profile.Server() {
-		engines = 1
-	}
-	return contract.Bench{
-		Proxy: proxytest.Config{Profile: profile, Engines: engines, InMemory: true},
+	b := contract.Bench{
+		Proxy: proxytest.Config{Profile: profile, Engines: 2, InMemory: true},
 		Open:  func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, cfg) },
 	}
+	if profile.Server() {
+		b.Proxy.Engines = 1
+	}
+	for _, s := range nativeStores {
+		if s.commit == cfg.Commit {
+			b.Proxy.Store, b.ExpiryUnit, b.Kinds = s.store, s.unit, []rmw.Kind{rmw.KindString}
+		}
+	}
+	return b
 }
 
 func TestContract(t *testing.T) {

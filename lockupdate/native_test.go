@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -55,13 +54,7 @@ func TestContractWithoutLua(t *testing.T) {
 					long.Repeats(t)
 				}
 				cfg.Commit = s.commit
-				contract.Bench{
-					Proxy: proxytest.Config{Profile: proxycompat.Codis32(), Engines: 2, InMemory: true, Store: s.store},
-					Open:  func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, cfg) },
-					Kinds: []rmw.Kind{rmw.KindString},
-
-					ExpiryUnit: s.unit,
-				}.RunFake(t)
+				newBench(proxycompat.Codis32(), cfg).RunFake(t)
 			})
 		}
 	}
@@ -90,18 +83,11 @@ func unguard(cmd redis.Cmder) {
 func TestContractFindsAMissingGuardWithoutLua(t *testing.T) {
 	long.Repeats(t)
 	failed := map[string]bool{}
+	b := newBench(proxycompat.Codis32(), lockupdate.Config{Commit: lockupdate.CommitIFEQ})
+	open := b.Open
+	b.Open = func(rdb *redis.Client) rmw.Store { rdb.AddHook(before(unguard)); return open(rdb) }
 	for _, clause := range rmwtest.Clauses() {
-		synctest.Test(t, func(t *testing.T) {
-			b := contract.Bench{
-				Proxy: proxytest.Config{Engines: 2, InMemory: true, Store: proxytest.Redis84},
-				Open: func(rdb *redis.Client) rmw.Store {
-					rdb.AddHook(before(unguard))
-					return lockupdate.New(rdb, lockupdate.Config{Commit: lockupdate.CommitIFEQ})
-				},
-				Kinds: []rmw.Kind{rmw.KindString},
-			}
-			failed[clause.Name] = clause.Check(t.Context(), b.Target(t)) != nil
-		})
+		synctest.Test(t, func(t *testing.T) { failed[clause.Name] = clause.Check(t.Context(), b.Target(t)) != nil })
 	}
 	for name, want := range map[string]bool{"guard": true, "no-lost-update": true, "create": false, "ttl-kept": false} {
 		got, known := failed[name]

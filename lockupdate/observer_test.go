@@ -209,20 +209,6 @@ func TestSequencerOfANestedUpdate(t *testing.T) {
 	})
 }
 
-// Without the lock there is no State, until a Sequencer takes the lock.
-func TestSequencerTakesTheLock(t *testing.T) {
-	withFixture(t, lockupdate.Config{LockOnDemand: true}, func(t *testing.T, f *fixture) {
-		f.update(testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			assert.Equal(t, locking.Lost, locking.StateOf(ctx))
-			seq, err := locking.SequencerOf(ctx)
-			require.NoError(t, err)
-			require.NoError(t, f.store.Check(ctx, seq))
-			assert.Equal(t, locking.Safe, locking.StateOf(ctx))
-			return rmw.String("x"), nil
-		})
-	})
-}
-
 // withWatcher is withFixture, with an Observer.
 func withWatcher(t *testing.T, test func(t *testing.T, f *fixture, w *watcher)) {
 	t.Helper()

@@ -1,11 +1,11 @@
 package lockupdate_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -85,7 +85,7 @@ func TestTokenFaults(t *testing.T) {
 	})
 }
 
-// lock.Token and WithLock within fn take the lock. If the key has changed since fn began, fn runs
+// lock.Token, lock.SequencerOf and WithLock within fn take the lock. If the key has changed since fn began, fn runs
 // again.
 func TestOnDemandToken(t *testing.T) {
 	for name, take := range map[string]func(ctx context.Context, s *lockupdate.Store) error{
@@ -96,6 +96,10 @@ func TestOnDemandToken(t *testing.T) {
 			}
 			return err
 		},
+		"sequencer": func(ctx context.Context, s *lockupdate.Store) error {
+			seq, err := locking.SequencerOf(ctx)
+			return cmp.Or(err, s.Check(ctx, seq))
+		},
 		"section": func(ctx context.Context, s *lockupdate.Store) error { return s.WithLock(ctx, "s", nothing) },
 	} {
 		for _, changed := range []bool{false, true} {
@@ -105,9 +109,11 @@ func TestOnDemandToken(t *testing.T) {
 					if calls++; changed && calls == 1 {
 						f.writeBeside()
 					}
+					assert.Equal(t, calls == 1, locking.StateOf(ctx) == locking.Lost)
 					if err := take(ctx, f.store); err != nil {
 						return rmw.Value{}, err
 					}
+					assert.Equal(t, locking.Safe, locking.StateOf(ctx))
 					h, err := f.store.Inspect(t.Context(), "s")
 					assert.NoError(t, err)
 					assert.NotEmpty(t, h.Owner, "the lock is held")
@@ -162,7 +168,7 @@ func TestOnDemandTokenKeepsItsPlace(t *testing.T) {
 		"panic":  func(*fixture, int) { panic("a bug") },
 		"again": func(f *fixture, attempt int) {
 			if attempt == 1 {
-				f.direct().Set(f.t.Context(), "s", "theirs", 0)
+				f.writeBeside()
 			}
 		},
 	} {
@@ -179,9 +185,7 @@ func TestOnDemandTokenKeepsItsPlace(t *testing.T) {
 							held = f.hold(t.Context(), other, "s")
 						}
 						behind = start(t.Context(), f.store, key, appendText("2"))
-						synctest.Wait()
-						short := timeout(ctx, t, 50*time.Millisecond)
-						_, err := locking.Token(short)
+						_, err := locking.Token(timeout(ctx, t, 50*time.Millisecond))
 						if refused {
 							assert.ErrorIs(t, err, context.DeadlineExceeded)
 							require.NoError(t, held.Unlock())
