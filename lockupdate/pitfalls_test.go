@@ -20,7 +20,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The files pitfalls_*_test.go have tests for known pitfalls of other lock libraries. "repo#n" is
+// This file and pitfalls_wait_test.go have tests for known pitfalls of other lock libraries. "repo#n" is
 // an issue that reports it. Other tests show the rest:
 //
 //   - 1, a client retries a commit whose reply was lost, and applies it twice (go-redis#1551,

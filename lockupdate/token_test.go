@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -136,7 +137,8 @@ func TestOnDemandToken(t *testing.T) {
 // If Token fails because another process holds the lock, fn handles the error, and its write is
 // guarded.
 func TestOnDemandTokenIsRefused(t *testing.T) {
-	withFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second}, func(t *testing.T, f *fixture) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second})
 		other := f.another(lockupdate.Config{})
 		for _, own := range []error{nil, errRoomFull} {
 			var held locking.Hold
