@@ -2,8 +2,6 @@ package lockupdate_test
 
 import (
 	"context"
-	"errors"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -138,26 +136,6 @@ func TestOnDemandAfterContention(t *testing.T) {
 		}
 		assert.NotContains(t, f.calls(), "acquire")
 	})
-}
-
-// After an fn that panics, exits or fails, the next call runs, even if it waits already.
-func TestOnDemandFnEndsOtherwise(t *testing.T) {
-	for name, end := range map[string]func() error{
-		"panic":  func() error { panic("a bug") },
-		"Goexit": func() error { runtime.Goexit(); return nil },
-		"error":  func() error { return errors.New("no") },
-	} {
-		bubbleWith(t, name, onDemand, func(t *testing.T, f *fixture) {
-			first := start(t.Context(), f.store, testKey, after(time.Second, func(context.Context, rmw.Value) (rmw.Value, error) {
-				return rmw.Value{}, end()
-			}))
-			began := time.Now()
-			f.update(testKey, appendText("x"))
-			assert.Less(t, time.Since(began), 2*time.Second)
-			wait(first)
-			assert.Equal(t, "x", f.text(testKey))
-		})
-	}
 }
 
 // MaxHold ends the ctx of fn, and the next call runs, also if fn has taken the lock for a token.
