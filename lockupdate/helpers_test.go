@@ -72,12 +72,10 @@ func (f *fixture) executed() (n int) {
 	return n
 }
 
-// block delays every run of one script until unblock.
+// block delays every run of one script, or of a command with the same job, until unblock.
 func (f *fixture) block(name string) (unblock func()) {
 	gate := make(chan struct{})
-	remove := f.proxy.Inject(proxytest.Fault{
-		Match: isScript(name), Times: -1, Action: proxytest.Delay, Do: func() { <-gate },
-	})
+	remove := f.proxy.Inject(proxytest.Fault{Match: isRequest(name), Times: -1, Action: proxytest.Delay, Do: func() { <-gate }})
 	return func() { remove(); close(gate) }
 }
 

@@ -124,17 +124,12 @@ func TestBudgetWithoutLua(t *testing.T) {
 		key := rmw.Key{Name: "s", TTL: time.Hour}
 		f.warm(key)
 		update := func(key rmw.Key, fn rmw.UpdateFunc) int64 {
-			unblock := make(chan struct{})
-			remove := f.proxy.Inject(proxytest.Fault{
-				Match:  func(args []string) bool { return args[1] == lock+"s" && args[0] != "set" && args[0] != "cas" },
-				Action: proxytest.Delay, Do: func() { <-unblock },
-			})
+			unblock := f.block("release")
 			start := f.meter.Read()
 			f.update(key, fn)
 			trips := f.meter.Read().Sub(start).RoundTrips
-			close(unblock)
+			unblock()
 			f.waitReleases()
-			remove()
 			return trips
 		}
 		asks := int64(0)
