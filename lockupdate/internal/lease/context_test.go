@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -173,12 +174,11 @@ func TestContextReportsItsLoss(t *testing.T) {
 	assert.NoError(t, c.Lost())
 }
 
-// newKeeper returns a Keeper with leases of a second, within a call of its Store. It cannot send
-// renewals.
-func newKeeper(t *testing.T) *Keeper {
+// newKeeper returns a Keeper within a call of its Store. It cannot send renewals.
+func newKeeper(t *testing.T, lease time.Duration) *Keeper {
 	gate := redisx.NewGate()
 	require.NoError(t, gate.Enter())
-	k := NewKeeper(nil, gate, func(event.Event) {}, Options{Lease: time.Second, MaxHold: time.Minute})
+	k := NewKeeper(nil, gate, func(event.Event) {}, Options{Lease: lease, MaxHold: time.Hour})
 	t.Cleanup(func() {
 		assert.Zero(t, k.Len())
 		gate.Leave()
@@ -191,7 +191,7 @@ func newKeeper(t *testing.T) *Keeper {
 // process.
 func TestErrChecksTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKeeper(t)
+		k := newKeeper(t, time.Second)
 		lease := k.Keep(lockOf("l"), time.Now())
 		ctx := k.Enter(event.Call{Ctx: t.Context(), Name: "s"}, lease, true, time.Now())
 		synctest.Wait() // the loop sleeps now, and does not see the stall
@@ -219,7 +219,7 @@ func TestErrChecksTheClock(t *testing.T) {
 // mutex locked, without a deadlock.
 func TestLosingALockWithinAnotherOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKeeper(t)
+		k := newKeeper(t, time.Second)
 		outerLease, innerLease := k.Keep(lockOf("outer"), time.Now()), k.Keep(lockOf("inner"), time.Now())
 		outer := k.Enter(event.Call{Ctx: t.Context(), Name: "outer"}, outerLease, true, time.Now())
 		inner := k.Enter(event.Call{Ctx: outer, Name: "inner"}, innerLease, true, time.Now())
@@ -240,7 +240,7 @@ func TestLosingALockWithinAnotherOne(t *testing.T) {
 // The Err of the ctx of an inner lock reads the clock for the outer one, too.
 func TestErrChecksTheClockOfTheOuterLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKeeper(t)
+		k := newKeeper(t, time.Second)
 		began := time.Now()
 		outerLease := k.Keep(lockOf("outer"), began)
 		time.Sleep(100 * time.Millisecond)
@@ -260,4 +260,30 @@ func TestErrChecksTheClockOfTheOuterLock(t *testing.T) {
 		k.End(innerLease)
 		k.End(outerLease)
 	})
+}
+
+// Keeping and dropping a lease allocates nothing, for any number of leases.
+func TestKeepingAllocatesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeper(t, time.Hour)
+		const n = 10_000
+		h, now := lockOf("l"), time.Now()
+		leases := make([]*Lease, n)
+		for i := range leases {
+			leases[i] = k.Keep(h, now)
+		}
+		synctest.Wait()
+		assert.Equal(t, n, k.Len())
+		holder := Holder(h)
+		assert.Equal(t, 1.0, testing.AllocsPerRun(100, func() { k.End(k.Keep(holder, now)) }), "the Lease")
+		for _, l := range leases {
+			k.End(l)
+		}
+	})
+}
+
+// A process may hold 100,000 leases, each under a Context.
+func TestSizes(t *testing.T) {
+	assert.EqualValues(t, 48, unsafe.Sizeof(Lease{}))
+	assert.EqualValues(t, 96, unsafe.Sizeof(Context{}))
 }
