@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aymanbagabas/go-udiff"
+
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
@@ -89,7 +91,12 @@ func Apply(ctx context.Context, fixes []finding.Fix, o Options) (Report, error) 
 		return r.Report, r.write()
 	}
 	for _, name := range r.Files {
-		if _, err := io.WriteString(o.Diff, Diff(name, r.old[name].text, r.changed[name])); err != nil {
+		end := ""
+		if strings.Contains(name, " ") {
+			end = "\t" // patch takes the text behind a space for a time
+		}
+		diff := udiff.Unified("a/"+name+end, "b/"+name+end, string(r.old[name].text), string(r.changed[name]))
+		if _, err := io.WriteString(o.Diff, diff); err != nil {
 			return Report{}, err
 		}
 	}
