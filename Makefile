@@ -96,7 +96,7 @@ load: servers ## Have 1000 goroutines update 10,000 keys through 32 connections:
 bench: servers ## Measure against the peers, in a quarter of an hour; wants the machine for itself
 	go -C bench run ./cmd/bench -out results.json
 
-bench-plots: ## Draw docs/performance.md from what make bench has measured
+bench-plots: ## Write docs/performance.md and docs/results/performance.md from what make bench has measured
 	go -C bench run ./cmd/bench -plots -in results.json -docs ../docs
 
 dashboard: servers ## Draw docs/observe/dashboard.svg from a service with real faults

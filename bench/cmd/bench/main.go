@@ -3,8 +3,8 @@
 // delay, and a proxy. It also measures the cost of many held locks, and compares lock services.
 //
 // It starts servers on free ports, and prints tables and the targets met or missed. With
-// -out it writes all measurements to a file. With -plots it writes docs/performance.md from
-// such a file.
+// -out it writes all measurements to a file. With -plots it writes docs/performance.md and
+// docs/results/performance.md from such a file.
 //
 //	go run ./cmd/bench -run 'hot64|d-hot64' -impl 'watch|unwatch.*'
 //	go run ./cmd/bench -run 'lock-.*' -n 1 -slot 300ms

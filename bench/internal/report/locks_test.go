@@ -72,7 +72,7 @@ func TestLockServicesAreShown(t *testing.T) {
 	if err := Write(docs, lockSample()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	page, err := os.ReadFile(filepath.Join(docs, "results", "performance.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

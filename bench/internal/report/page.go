@@ -17,38 +17,45 @@ import (
 	"github.com/unwatch/unwatch/bench/internal/stats"
 )
 
-//go:embed performance.tmpl
+//go:embed performance.tmpl tables.tmpl
 var templates embed.FS
 
-// Write writes the page performance.md and its figures below the folder docs.
+// Write writes the pages performance.md and results/performance.md, and the figures, below the folder docs.
 func Write(docs string, f *result.File) error {
 	figures := filepath.Join(docs, "performance")
 	if err := os.RemoveAll(figures); err != nil { // removes figures of deleted scenarios
 		return err
 	}
-	if err := os.MkdirAll(figures, 0o755); err != nil {
-		return err
+	for _, dir := range []string{figures, filepath.Join(docs, "results")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
 	}
 	for _, figure := range Figures(f) {
 		if err := os.WriteFile(filepath.Join(figures, figure.Name+".svg"), []byte(figure.Chart.SVG()), 0o644); err != nil {
 			return err
 		}
 	}
-	text, err := page(f)
-	if err != nil {
-		return err
+	for name, template := range map[string]string{"performance.md": "performance.tmpl", "results/performance.md": "tables.tmpl"} {
+		text, err := page(f, template)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(docs, "performance.md"), []byte(text), 0o644)
+	return nil
 }
 
-// page fills in the template.
-func page(f *result.File) (string, error) {
-	t, err := template.New("performance.tmpl").Funcs(template.FuncMap{
+// page fills in a template.
+func page(f *result.File, name string) (string, error) {
+	t, err := template.New(name).Funcs(template.FuncMap{
 		"what": peers.What, "keeper": peers.KeeperWhat, "cell": cell,
 		"day":     func(t time.Time) string { return t.Format(time.DateOnly) },
 		"minutes": func(d time.Duration) string { return stats.Short(d.Minutes()) },
 		"shell":   func(args []string) string { return strings.Join(args, " ") },
-	}).ParseFS(templates, "performance.tmpl")
+	}).ParseFS(templates, name)
 	if err != nil {
 		return "", err
 	}
