@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -19,6 +20,7 @@ func ringOfTwo() *keyring {
 
 // The battery harms no other client behind any proxy, and never blocks.
 func TestBatteryHarmsNoOtherClient(t *testing.T) {
+	long.Repeats(t)
 	for _, q := range questions(battery, ringOfTwo()) {
 		assert.NotContains(t, []string{guardedSelect, guardedWatch, "HELLO", "RESET"}, q.name)
 		c, known := commandOf(q.name)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/probe"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
@@ -164,6 +165,7 @@ func TestNotWritable(t *testing.T) {
 }
 
 func TestPassword(t *testing.T) {
+	long.Repeats(t)
 	proxy := start(t, proxytest.Config{Password: "hunter2"})
 	assert.Equal(t, probe.WantsPassword, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial}))
 	assert.Equal(t, probe.BadPassword, reasonOf(t, proxy.Addr(), probe.Config{Dial: proxy.Dial, Password: "hunter2 "}))

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
@@ -82,6 +83,7 @@ func TestSilenceIsNotOneServer(t *testing.T) {
 
 // A stale read is no reordering, even if no earlier read has shown the replica.
 func TestStaleReadIsNoDisorder(t *testing.T) {
+	long.Repeats(t)
 	r := stepsOf(t, proxytest.Config{ReplicaLag: time.Hour}, nil, (*prober).askScripts, (*prober).askOrdering)
 	assert.Positive(t, r.Ordering.SameKey.Asked)
 	assert.Zero(t, r.Ordering.SameKey.Found)

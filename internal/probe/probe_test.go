@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/probe"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
@@ -39,6 +40,7 @@ func TestCodis(t *testing.T) {
 }
 
 func TestTwemproxy(t *testing.T) {
+	long.Repeats(t)
 	playing(t, "twemproxy", func(t *testing.T, proxy *proxytest.Proxy) {
 		r := ask(t, proxy, probe.Config{})
 		assert.Equal(t, probe.Disconnects, r.Transactions.Multi)
@@ -53,6 +55,7 @@ func TestTwemproxy(t *testing.T) {
 }
 
 func TestRedis(t *testing.T) {
+	long.Repeats(t)
 	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		r := ask(t, proxy, probe.Config{})
 		assert.Equal(t, probe.Works, r.Transactions.Multi)
@@ -83,6 +86,7 @@ func (c touches) Write(b []byte) (int, error) {
 
 // The text reports a WATCH without an effect.
 func TestIneffectiveWatch(t *testing.T) {
+	long.Repeats(t)
 	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		r, err := probe.Probe(t.Context(), proxy.Addr(), probe.Config{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			conn, err := proxy.Dial(ctx, "", "")
@@ -109,6 +113,7 @@ func TestReordering(t *testing.T) {
 // Stale replicas are detected, and not reported as reordering.
 func TestStaleReads(t *testing.T) {
 	t.Parallel()
+	long.Repeats(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := ask(t, start(t, proxytest.Config{ReplicaLag: 300 * time.Millisecond}), probe.Config{})
 		assert.Equal(t, "codis", r.MostLike())
@@ -151,6 +156,7 @@ func TestCompareAndSet(t *testing.T) {
 
 // Differences refer to the expected profile, and make a profile without differences.
 func TestDifferencesBecomeAProfile(t *testing.T) {
+	long.Repeats(t)
 	playing(t, "predixy", func(t *testing.T, proxy *proxytest.Proxy) {
 		r := ask(t, proxy, probe.Config{Profile: proxycompat.Codis32()})
 		assert.Equal(t, "predixy", r.MostLike())
@@ -170,6 +176,7 @@ func TestDifferencesBecomeAProfile(t *testing.T) {
 
 // The names of the fields are stable.
 func TestJSON(t *testing.T) {
+	long.Repeats(t)
 	playing(t, "twemproxy", func(t *testing.T, proxy *proxytest.Proxy) {
 		r := ask(t, proxy, probe.Config{Profile: proxycompat.Codis32()})
 		data, err := json.Marshal(r)

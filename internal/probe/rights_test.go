@@ -87,6 +87,7 @@ func TestUserWithoutSet(t *testing.T) {
 
 // Without permission for PEXPIRE every written key has an expiry.
 func TestNoExpiry(t *testing.T) {
+	long.Repeats(t)
 	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		forbid(proxy, true, "PEXPIRE", "EXPIRE", "DEL", "UNLINK")
 		r := ask(t, proxy, probe.Config{Risky: true})
@@ -103,6 +104,7 @@ func TestNoExpiry(t *testing.T) {
 
 // A permission lost during the probe is reported.
 func TestExpiryIsNoLongerAcknowledged(t *testing.T) {
+	long.Repeats(t)
 	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		proxy.Inject(proxytest.Fault{Command: "PEXPIRE", Skip: 3, Times: -1, Action: proxytest.RefuseWith, Text: "NOPERM now"})
 		proxy.Inject(proxytest.Fault{Command: "DEL", Skip: 1, Times: -1, Action: proxytest.RefuseWith, Text: "NOPERM now"})
@@ -159,6 +161,7 @@ func TestLongLateExecution(t *testing.T) {
 // After AUTH a connection counts as unused: if the peer closes it, the command is the cause.
 func TestPasswordAndCloses(t *testing.T) {
 	t.Parallel()
+	long.Repeats(t)
 	synctest.Test(t, func(t *testing.T) {
 		twemproxy, err := proxycompat.Lookup("twemproxy")
 		require.NoError(t, err)

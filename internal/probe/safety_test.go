@@ -12,12 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/probe"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
 // WATCH and SELECT are not sent behind the proxy on which they harm others.
 func TestGuardedCommands(t *testing.T) {
+	long.Repeats(t)
 	playing(t, "envoy", func(t *testing.T, proxy *proxytest.Proxy) {
 		r := ask(t, proxy, probe.Config{})
 		assert.Equal(t, probe.NotAsked, r.Transactions.Watch)
@@ -140,6 +142,7 @@ func TestLate(t *testing.T) {
 // Replies lost together with an expiry must not leave a key for ever.
 func TestExpiryIsLost(t *testing.T) {
 	t.Parallel()
+	long.Repeats(t)
 	synctest.Test(t, func(t *testing.T) {
 		proxy := start(t, proxytest.Config{Reorder: true})
 		proxy.Inject(proxytest.Fault{Command: "PEXPIRE", Skip: 1, Times: 20, Action: proxytest.DropRequest})
@@ -151,6 +154,7 @@ func TestExpiryIsLost(t *testing.T) {
 }
 
 func TestRiskyAsksMore(t *testing.T) {
+	long.Repeats(t)
 	playing(t, "redis", func(t *testing.T, proxy *proxytest.Proxy) {
 		const large = 8 << 20
 		proxy.Inject(proxytest.Fault{

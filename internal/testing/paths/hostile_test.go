@@ -48,6 +48,7 @@ func set(v rmw.Value) rmw.UpdateFunc {
 // A name of a key, a field or a value is a byte string. Every path stores it exactly, and changes nothing
 // else.
 func TestHostileNames(t *testing.T) {
+	long.Repeats(t)
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		s := target.Open()
 		ctx := t.Context()
@@ -90,6 +91,7 @@ func TestHostileNames(t *testing.T) {
 // Every path refuses an unusable key before it sends anything, with the same error, which describes a
 // usable one.
 func TestUnusableKeys(t *testing.T) {
+	long.Repeats(t)
 	said := map[string]map[string]bool{}
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		s := target.Open()
@@ -136,6 +138,7 @@ func TestUnusableKeys(t *testing.T) {
 // The longest time.Duration is 292 years. It is a valid expiry, and so is a fraction of a millisecond more
 // than one.
 func TestHostileExpiries(t *testing.T) {
+	long.Repeats(t)
 	paths.Each(t, func(t *testing.T, target rmwtest.Target) {
 		s := target.Open()
 		for _, ttl := range []time.Duration{
