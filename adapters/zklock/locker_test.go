@@ -106,7 +106,7 @@ func TestLongLocker(t *testing.T) {
 		cfg.Lease = lease
 		return func(t *testing.T) locktest.Target { return target(t, members, admin, cfg) }
 	}
-	locktest.Run(t, with(driver.Config{LockDelay: lease}), "lock-delay", "lock-delay-returned")
+	locktest.Run(t, with(driver.Config{LockDelay: lease}), "dies", "lock-delay-returned", "runs")
 	locktest.Run(t, with(driver.Config{MaxHold: 4 * lease}), "max-hold", "told-max-hold")
 }
 

@@ -13,19 +13,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func basicClauses() []Clause {
-	return []Clause{
-		{Name: "runs", Says: "On a free lock, WithLock and TryLock run fn once, with the lock taken, and it is free when they have returned.", run: checkRuns},
-		{Name: "error", Says: "fn's error is returned as it is, and the lock is given back.", run: checkError},
-		{Name: "excludes", Says: "Of all the fn under one lock, on whichever Lockers and goroutines, one runs at a time.", run: checkExcludes},
-		{Name: "try-taken", Says: "TryLock on a taken lock is ErrContended at once, in any process, and does not call fn.", run: checkTryTaken},
-		{Name: "names-are-apart", Says: "A lock that is held holds up no other name.", run: checkNamesAreApart},
-		{Name: "odd-names", Says: "Names of any bytes work, and no two of them are the same lock.", run: checkOddNames},
-		{Name: "invalid", Says: "An empty name and a nil fn are ErrInvalid, and lock nothing.", run: checkInvalid},
-		{Name: "closed", Says: "A Locker that can be closed then says ErrClosed, also to those who wait, and leaves others' locks alone.", run: checkClosed},
-	}
-}
-
 func checkRuns(c *check) {
 	l := c.open()
 	for _, m := range bothMethods() {
@@ -67,9 +54,12 @@ func checkError(c *check) {
 // that the race detector, which cannot see a lock on a server, has no objection:
 // what tells is the count.
 func checkExcludes(c *check) {
-	const lockers, workers, each = 3, 4, 5
+	const workers, each = 4, 5
+	lockers := []lock.Locker{c.open(), c.open(), c.open()}
 	name := c.name("")
 	var count, inside, ran atomic.Int64
+	h := c.hold(lockers[0], name)
+	inside.Store(1)
 	increment := func(context.Context) error {
 		if n := inside.Add(1); n != 1 {
 			c.Errorf("%d fn run at once", n)
@@ -82,8 +72,7 @@ func checkExcludes(c *check) {
 		return nil
 	}
 	var ended []<-chan struct{}
-	for range lockers {
-		l := c.open()
+	for _, l := range lockers {
 		for w := range workers {
 			ended = append(ended, c.Go(func() {
 				for i := range each {
@@ -98,12 +87,16 @@ func checkExcludes(c *check) {
 			}))
 		}
 	}
+	c.Pass(beat) // they wait
+	inside.Add(-1)
+	c.give(h)
 	for _, e := range ended {
 		<-e
 	}
 	if count.Load() != ran.Load() {
 		c.Errorf("%d increments, and the count is %d", ran.Load(), count.Load())
 	}
+	c.free(name, "after all fn returned")
 }
 
 func checkTryTaken(c *check) {
@@ -121,23 +114,6 @@ func checkTryTaken(c *check) {
 	}
 	c.give(h)
 	c.free(name, "after the holder returned")
-}
-
-func checkNamesAreApart(c *check) {
-	a, b := c.open(), c.open()
-	h := c.hold(a, c.name("held"))
-	for i, l := range []lock.Locker{a, b} {
-		for _, m := range bothMethods() {
-			ctx, cancel := context.WithTimeout(c.Ctx, soon)
-			ran := false
-			err := m.call(l, ctx, c.name(fmt.Sprint(m.name, i)), func(context.Context) error { ran = true; return nil })
-			if err != nil || !ran {
-				c.Errorf("%s of another name: %v", m.name, err)
-			}
-			cancel()
-		}
-	}
-	c.give(h)
 }
 
 // oddNames are names that a quoting, a path, a hash tag, a collation or a limit can

@@ -3,24 +3,14 @@ package locktest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-func callerClauses() []Clause {
-	return []Clause{
-		{Name: "panic", Says: "fn's panic reaches the caller, and the lock is given back.", run: checkPanic},
-		{Name: "goexit", Says: "fn may end its goroutine (as t.FailNow does): the lock is given back.", run: checkGoexit},
-		{Name: "goroutine", Says: "fn runs on the caller's goroutine.", run: checkGoroutine},
-		{Name: "ctx-values", Says: "fn's ctx carries the caller's values.", run: checkCtxValues},
-		{Name: "ctx-ended-before", Says: "With an ended ctx fn is not called and nothing is locked.", run: checkCtxEndedBefore},
-		{Name: "ctx-ended-in-fn", Says: "If ctx ends while fn runs, fn's ctx ends too; the lock is kept until fn returns, and then given back.", run: checkCtxEndedInFn},
-		{Name: "stale-ctx", Says: "fn's ctx is no licence once WithLock has returned, whatever was derived from it.", run: checkStaleCtx},
-	}
-}
 
 func checkPanic(c *check) {
 	l := c.open()
@@ -130,6 +120,46 @@ func checkCtxEndedInFn(c *check) {
 			c.Errorf("%s: %v, want nil or context.Canceled", m.name, err)
 		}
 		c.free(name, "after fn returned, with an ended ctx")
+	}
+}
+
+// endings are the ways for a ctx to end after d.
+var endings = map[error]func(parent context.Context, d time.Duration) (context.Context, context.CancelFunc){
+	context.DeadlineExceeded: context.WithTimeout,
+	context.Canceled: func(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(parent)
+		time.AfterFunc(d, cancel)
+		return ctx, cancel
+	},
+}
+
+func checkCtxEndedWaiting(c *check) {
+	a, b := c.open(), c.open()
+	for i, l := range []lock.Locker{a, b} {
+		for want, end := range endings {
+			name := c.name(fmt.Sprint(i, want))
+			h := c.hold(a, name)
+			wait := func(d time.Duration) error {
+				ctx, cancel := end(c.Ctx, d)
+				defer cancel()
+				waited := make(chan error, 1)
+				if !c.Within(d+soon, c.Go(func() { waited <- l.WithLock(ctx, name, c.never("though its ctx has ended")) })) {
+					return fmt.Errorf("no error %v after the end", soon)
+				}
+				return <-waited
+			}
+			err := wait(beat)
+			for d := 10 * beat; d <= 100*beat && errors.Is(err, want) && !errors.Is(err, rmw.ErrContended); d *= 10 {
+				err = wait(d) // a slow store had not said yet that the lock is taken
+			}
+			if !errors.Is(err, rmw.ErrContended) || !errors.Is(err, want) {
+				c.Errorf("a wait that ended with its ctx: %v, want ErrContended and %v", err, want)
+			}
+			c.taken(name, "after a waiter gave up")
+			c.give(h)
+			c.Pass(beat) // in which a waiter that is gone could take it
+			c.undone(name, "after the holder returned and the waiter had given up")
+		}
 	}
 }
 

@@ -9,23 +9,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func holdClauses() []Clause {
-	return []Clause{
-		{Name: "unlock", run: checkUnlock,
-			Says: "A Hold keeps the lock until its Unlock, by any goroutine; its Context ends then, and a second Unlock does nothing."},
-		{Name: "unlock-lost", needs: []need{takeAway}, run: checkUnlockLost,
-			Says: "Unlock of a lost lock is ErrLockLost, and leaves the next holder alone."},
-		{Name: "lock-refused", run: checkLockRefused,
-			Says: "Lock waits as WithLock does, and returns its errors and no Hold."},
-		{Name: "multi", run: checkMulti,
-			Says: "A lock.Multi takes all locks or none, within its MaxWait, and releases them."},
-		{Name: "multi-lost", needs: []need{takeAway}, run: checkMultiLost,
-			Says: "The loss of any lock of a lock.Multi ends fn's ctx with cause ErrLockLost, and frees the others."},
-		{Name: "multi-stall", needs: []need{stall, lease}, run: checkMultiStall,
-			Says: "In a lock.Multi over two Lockers, fn's ctx.Err tells that either of them was stopped for a lease."},
-	}
-}
-
 // locked takes a lock that must be free.
 func (c *check) locked(l lock.Locker, name string) lock.Hold {
 	ctx, cancel := context.WithCancel(c.Ctx)

@@ -9,23 +9,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func lostClauses() []Clause {
-	return []Clause{
-		{Name: "renewed", needs: []need{lease}, run: checkRenewed,
-			Says: "A lock is held for as long as fn runs, beyond its lease."},
-		{Name: "taken-away", needs: []need{takeAway}, run: checkTakenAway,
-			Says: "If the lock is taken away, fn's ctx ends with cause ErrLockLost, and a nil error does not hide it."},
-		{Name: "not-anothers", needs: []need{takeAway}, run: checkNotAnothers,
-			Says: "Who has lost a lock neither gives back nor takes back the next holder's."},
-		{Name: "cut-off", needs: []need{cut, lease}, run: checkCutOff,
-			Says: "If the holder loses touch with the store, its fn's ctx ends with cause ErrLockLost before anybody else gets the lock."},
-		{Name: "stall", needs: []need{stall, lease}, run: checkStall,
-			Says: "If the holder's process stops past the lease, fn's ctx.Err tells it at once, with cause ErrLockLost, and a nil error does not hide it."},
-		{Name: "unavailable", needs: []need{cut}, run: checkUnavailable,
-			Says: "Without the store, fn is not called and the error is ErrUnavailable; once the store is back, the Locker works again."},
-	}
-}
-
 func checkRenewed(c *check) {
 	l := c.open()
 	name := c.name("")

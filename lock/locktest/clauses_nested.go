@@ -10,24 +10,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func nestedClauses() []Clause {
-	needs := []need{reentrant}
-	return []Clause{
-		{Name: "other-ctx", Says: "Only fn's ctx carries ownership: with any other, the holder's own process and goroutine find the lock taken.", run: checkOtherCtx},
-		{Name: "two-locks", Says: "fn may take a lock of another name; the two are given back each by itself.", run: checkTwoLocks},
-		{Name: "nested", needs: needs, run: checkNested,
-			Says: "The holder's fn may take its lock again, to any depth, and only the last to return gives it back."},
-		{Name: "nested-fails", needs: needs, run: checkNestedFails,
-			Says: "However an inner fn ends, its error is returned as it is and the outer lock stays."},
-		{Name: "nested-elsewhere", needs: needs, run: checkNestedElsewhere,
-			Says: "Ownership travels with fn's ctx, or one derived from it, to other goroutines."},
-		{Name: "nested-outlives", needs: needs, run: checkNestedOutlives,
-			Says: "Nobody else gets the lock while an inner fn runs on, under a ctx that has not ended, after the outer one has returned."},
-		{Name: "nested-refused", needs: []need{notReentrant}, run: checkNestedRefused,
-			Says: "Where locks are not reentrant, taking one's own again is ErrInvalid at once, instead of a deadlock."},
-	}
-}
-
 func checkOtherCtx(c *check) {
 	l := c.open()
 	name := c.name("")

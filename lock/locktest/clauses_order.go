@@ -9,17 +9,6 @@ import (
 	"github.com/unwatch/unwatch/lock"
 )
 
-func orderClauses() []Clause {
-	return []Clause{
-		{Name: "order", needs: []need{ordered}, run: checkOrder,
-			Says: "Waiters get the lock in the order of their arrival, whichever Lockers they use."},
-		{Name: "bounded-waiting", needs: []need{fair}, run: checkBoundedWaiting,
-			Says: "Of Lockers that take a lock again and again, none gets it for less than a third of its share."},
-		{Name: "no-herd", needs: []need{requests}, run: checkNoHerd,
-			Says: "The requests for one hand-over do not grow with the number of waiters."},
-	}
-}
-
 // queue has n waiters on n Lockers arrive one after the other, while the lock is held. It
 // returns a function that frees the lock and waits for all of them. fn is called under the
 // lock with the number of the waiter.

@@ -12,25 +12,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func shareClauses() []Clause {
-	return []Clause{
-		{Name: "one-of-many", needs: []need{takeAway, lease}, run: checkOneOfMany,
-			Says: "The loss of one of many locks of a Locker ends the ctx of that one, or of all if they share a session."},
-		{Name: "shared-client", needs: []need{share, lease}, run: checkSharedClient,
-			Says: "Closing one of two Lockers over one client leaves the locks of the other."},
-		{Name: "for-ever", needs: []need{manyLeases, noMaxHold}, run: checkForEver,
-			Says: "A lock can be held for as many leases as the time limit permits, up to a hundred."},
-		{Name: "max-hold", needs: []need{maxHold, lease}, run: checkMaxHold,
-			Says: "A lock that was held for MaxHold is lost, and can be had by others although fn runs on."},
-		{Name: "sequencer", needs: []need{checks}, run: checkSequencer,
-			Says: "Check says yes while a lock is held, and ErrLockLost after it, in any process, and to a forged sequencer."},
-		{Name: "inspect", needs: []need{inspects}, run: checkInspect,
-			Says: "Inspect shows the holder of a lock in any process, and nothing of a free one."},
-		{Name: "data", needs: []need{inspects, data}, run: checkData,
-			Says: "Inspect shows the data that the holder stored, and not those of an earlier one."},
-	}
-}
-
 func checkOneOfMany(c *check) {
 	const locks, lost = 50, 20
 	l := c.open()

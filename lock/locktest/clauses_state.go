@@ -12,27 +12,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func stateClauses() []Clause {
-	return []Clause{
-		{Name: "state", needs: []need{takeAway}, run: checkState,
-			Says: "A held lock is safe, and a lock that was lost or released is lost."},
-		{Name: "jeopardy", needs: []need{jeopardy, cut, lease}, run: checkJeopardy,
-			Says: "A holder that is cut off is told jeopardy before the loss. If the service is back in time, the lock is safe again and was never lost."},
-		{Name: "told", needs: []need{observe, takeAway}, run: checkTold,
-			Says: "Exactly one event of a loss or a release, with the time of the hold, ends each acquisition; a call without the lock has one as well."},
-		{Name: "told-jeopardy", needs: []need{observe, jeopardy, cut, lease}, run: checkToldJeopardy,
-			Says: "Jeopardy, its end and the loss are told in this order, once each."},
-		{Name: "told-session", needs: []need{observe, expire}, run: checkToldSession,
-			Says: "The loss of a lock whose session ended is told with that reason."},
-		{Name: "told-max-hold", needs: []need{observe, maxHold}, run: checkToldMaxHold,
-			Says: "The loss of a lock that was held for MaxHold is told with that reason."},
-		{Name: "told-waiting", needs: []need{observe}, run: checkToldWaiting,
-			Says: "A wait is told once when it begins and once when it ends, with the lock or without it."},
-		{Name: "wanted", needs: []need{wanted, observe, inspects, lease}, run: checkWanted,
-			Says: "A holder is told once that others wait, Inspect shows it, and neither happens if none do."},
-	}
-}
-
 func (c *check) state(ctx context.Context, want lock.State, when string) {
 	for _, ctx := range []context.Context{ctx, context.WithoutCancel(ctx)} {
 		if got := lock.StateOf(ctx); got != want {

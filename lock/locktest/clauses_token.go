@@ -12,17 +12,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func tokenClauses() []Clause {
-	return []Clause{
-		{Name: "token", needs: []need{tokens}, run: checkToken,
-			Says: "The process that gets a lock later has the greater token; a token stays the same until fn returns, and is the innermost lock's."},
-		{Name: "token-lost", needs: []need{tokens, takeAway}, run: checkTokenLost,
-			Says: "A holder that has lost its lock gets no token, but ErrLockLost."},
-		{Name: "token-none", needs: []need{noTokens}, run: checkTokenNone,
-			Says: "A Locker without tokens says ErrUnsupported, also under a lock that has one."},
-	}
-}
-
 // token requires a token.
 func (c *check) token(ctx context.Context) uint64 {
 	token, err := lock.Token(ctx)

@@ -1,193 +1,97 @@
 package locktest
 
 import (
-	"context"
+	"maps"
 	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
-// flaw is a mistake that real lock helpers make.
-type flaw string
-
-const (
-	noLock                flaw = "runs fn without a lock"
-	checkThenSet          flaw = "looks whether the lock is free, and takes it in a second step"
-	processOwner          flaw = "takes all of a process for one owner"
-	goroutineOwner        flaw = "takes a goroutine for the owner"
-	foreverOwner          flaw = "takes fn's ctx for the owner's for ever"
-	releasesAnyones       flaw = "gives back a lock without looking whose it is"
-	keepsOnPanic          flaw = "gives back only when fn returns"
-	swallowsPanic         flaw = "turns fn's panic into an error"
-	wrapsError            flaw = "wraps fn's error"
-	callersCtx            flaw = "gives back with the caller's ctx, which has ended"
-	ignoresEnded          flaw = "starts with an ended ctx"
-	ignoresCtx            flaw = "waits on when ctx has ended"
-	plainCtxError         flaw = "does not say that it was waiting for others"
-	ghost                 flaw = "takes the lock for a waiter who has given up"
-	tryWaits              flaw = "waits in TryLock"
-	losesWakeUp           flaw = "loses a wake-up"
-	oneForAll             flaw = "has one lock for all names"
-	trims                 flaw = "trims names"
-	lowers                flaw = "ignores case, as a collation does"
-	hashTag               flaw = "takes the hash tag for the name"
-	truncates             flaw = "cuts long names"
-	anyName               flaw = "locks the empty name"
-	callsNil              flaw = "takes the lock before it looks at fn"
-	freshCtx              flaw = "gives fn a ctx of its own"
-	elsewhere             flaw = "runs fn on another goroutine"
-	neverRenews           flaw = "does not renew"
-	recreates             flaw = "takes a lost lock back with a renewal"
-	noticesLate           flaw = "tells fn only when the lease is over"
-	stallUntold           flaw = "leaves it to a timer to end fn's ctx"
-	stallHidden           flaw = "returns nil though its lease ended before a timer could tell"
-	noCause               flaw = "ends fn's ctx without a cause"
-	hidesLoss             flaw = "returns nil though the lock was lost"
-	innerGivesAway        flaw = "gives the lock back when the inner fn returns"
-	innerFailureGivesAway flaw = "gives the lock back when the inner fn fails"
-	outerGivesAway        flaw = "gives the lock back although an inner fn still runs"
-	waitsForItself        flaw = "waits for its own lock"
-	downIsTaken           flaw = "says that a lock is taken when the store is down"
-	failsOpen             flaw = "runs fn when the store is down"
-	staysDown             flaw = "does not come back with the store"
-	worksClosed           flaw = "works on when it is closed"
-	waitsClosed           flaw = "waits on when it is closed"
-	ownTokens             flaw = "counts tokens in each process by itself"
-	earlyToken            flaw = "draws the token before it has the lock"
-	changingToken         flaw = "draws another token whenever it is asked"
-	tokenOfTheEnded       flaw = "gives out a token after fn has returned"
-	tokenOfTheLost        flaw = "gives out the token of a lost lock"
-	outerToken            flaw = "leaves its ctx the token of an outer lock"
-	closesOthers          flaw = "gives back others' locks when it is closed"
-)
-
-// controls names, for each flaw, the clauses that must fail because of it.
-func controls() map[flaw][]string {
-	return map[flaw][]string{
-		noLock:                {"runs", "excludes", "try-taken", "waits", "other-ctx"},
-		checkThenSet:          {"excludes"},
-		processOwner:          {"excludes", "other-ctx"},
-		goroutineOwner:        {"nested-elsewhere"},
-		foreverOwner:          {"stale-ctx"},
-		releasesAnyones:       {"not-anothers"},
-		keepsOnPanic:          {"panic", "goexit"},
-		swallowsPanic:         {"panic", "nested-fails"},
-		wrapsError:            {"error", "nested-fails"},
-		callersCtx:            {"ctx-ended-in-fn"},
-		ignoresEnded:          {"ctx-ended-before", "nested-fails"},
-		ignoresCtx:            {"ctx-ended-waiting"},
-		plainCtxError:         {"ctx-ended-waiting"},
-		ghost:                 {"ctx-ended-waiting"},
-		tryWaits:              {"try-taken"},
-		losesWakeUp:           {"everybody"},
-		oneForAll:             {"names-are-apart", "two-locks"},
-		trims:                 {"odd-names"},
-		lowers:                {"odd-names"},
-		hashTag:               {"odd-names"},
-		truncates:             {"odd-names"},
-		anyName:               {"invalid"},
-		callsNil:              {"invalid"},
-		freshCtx:              {"ctx-values", "ctx-ended-in-fn"},
-		elsewhere:             {"goroutine"},
-		neverRenews:           {"renewed", "taken-away"},
-		recreates:             {"taken-away", "not-anothers"},
-		noticesLate:           {"cut-off"},
-		stallUntold:           {"stall"},
-		stallHidden:           {"stall"},
-		noCause:               {"taken-away", "cut-off"},
-		hidesLoss:             {"taken-away"},
-		innerGivesAway:        {"nested"},
-		innerFailureGivesAway: {"nested-fails"},
-		outerGivesAway:        {"nested-outlives"},
-		waitsForItself:        {"nested", "nested-refused"},
-		downIsTaken:           {"unavailable"},
-		failsOpen:             {"unavailable"},
-		staysDown:             {"unavailable"},
-		worksClosed:           {"closed"},
-		waitsClosed:           {"closed"},
-		closesOthers:          {"closed"},
-		ownTokens:             {"token"},
-		earlyToken:            {"token"},
-		changingToken:         {"token"},
-		tokenOfTheEnded:       {"token"},
-		tokenOfTheLost:        {"token-lost", "token-after-stall"},
-		outerToken:            {"token", "token-none"},
+func flaws() map[string]flaw {
+	all := callFlaws()
+	for _, more := range []map[string]flaw{lockerFlaws(), serviceFlaws(), eventFlaws()} {
+		maps.Copy(all, more)
 	}
+	return all
 }
 
-// naiveTarget has naive Lockers. Plain ones are not reentrant and have no tokens.
-func naiveTarget(f flaw, plain bool) Target {
-	store := &naiveStore{locks: map[string]naiveLock{}}
-	id := 0
-	return Target{
-		Open: func(tb testing.TB) lock.Locker {
-			id++
-			return &naive{naiveStore: store, flaw: f, plain: plain, id: id, over: tb.Context().Done()}
-		},
-		Reentrant: !plain,
-		Tokens:    !plain,
-		Lease:     naiveLease,
-		Faults: Faults{
-			TakeAway: func(_ context.Context, name string) error {
-				store.mu.Lock()
-				defer store.mu.Unlock()
-				delete(store.locks, name)
-				return nil
-			},
-			Cut:   func(l lock.Locker) func() { return l.(*naive).disconnect() },
-			Stall: func(l lock.Locker, d time.Duration) { l.(*naive).stall(d) },
-		},
+// failing returns those of the clauses that a Locker with the flaw fails.
+func failing(t *testing.T, f flaw, clauses []Clause) (failed []string) {
+	for _, c := range clauses {
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				target := flawedTarget(f, c.Name)
+				if c.Missing(target) != "" {
+					return
+				}
+				if err := c.Check(t, target); err != nil {
+					t.Log(err)
+					failed = append(failed, c.Name)
+				}
+			})
+		})
 	}
+	return failed
 }
 
 // TestControls runs the suite over each Locker with a flaw and requires the clauses of the
-// flaw to fail. If one passes, it proves nothing.
+// flaw to fail. If one passes, it proves nothing. Each clause has a flaw.
 func TestControls(t *testing.T) {
-	byName := map[string]Clause{}
-	for _, c := range Clauses() {
-		byName[c.Name] = c
-	}
-	unproved := map[string]bool{}
-	for name := range byName {
-		unproved[name] = true
-	}
-	run := func(controls map[flaw][]string, target func(f flaw, clause string) Target) {
-		for f, names := range controls {
-			for _, name := range names {
-				delete(unproved, name)
-				t.Run(string(f)+"/"+name, func(t *testing.T) {
-					clause, ok := byName[name]
-					require.True(t, ok, "no clause %q", name)
-					synctest.Test(t, func(t *testing.T) {
-						err := clause.Check(t, target(f, name))
-						require.Error(t, err, "clause %q does not notice a Locker that %s", name, f)
-						assert.NotContains(t, err.Error(), "cannot be checked")
-						t.Log(err)
-					})
-				})
+	proved := map[string]bool{}
+	for says, f := range flaws() {
+		t.Run(says, func(t *testing.T) {
+			clauses := some(t, strings.Fields(f.fails+f.only))
+			for _, c := range clauses {
+				proved[c.Name] = true
 			}
-		}
+			assert.Len(t, failing(t, f, clauses), len(clauses), "a clause does not notice a Locker that %s", says)
+		})
 	}
-	run(controls(), func(f flaw, clause string) Target {
-		return naiveTarget(f, clause == "nested-refused" || clause == "token-none")
-	})
-	run(flawedControls(), func(f flaw, _ string) Target { return flawedTarget(f) })
-	assert.Empty(t, unproved, "clauses that no control fails")
+	for _, c := range Clauses() {
+		assert.True(t, proved[c.Name], "no control fails %q", c.Name)
+	}
 }
 
-// TestNoFlawNoFailure shows that a Locker of the controls fails for its flaw and nothing
-// else.
+// A Locker without a flaw keeps each clause, so the controls fail for their flaws.
 func TestNoFlawNoFailure(t *testing.T) {
-	for _, plain := range []bool{true, false} {
-		RunFake(t, func(*testing.T) Target { return naiveTarget("", plain) })
+	for _, c := range Clauses() {
+		assert.Empty(t, c.Missing(flawedTarget(flaw{}, c.Name)))
 	}
-	RunFake(t, func(*testing.T) Target { return flawedTarget("") })
+	assert.Empty(t, failing(t, flaw{}, Clauses()))
+}
+
+// A flaw with a sole clause fails no other. So that clause cannot be left out.
+func TestLongSoleFlaws(t *testing.T) {
+	long.Only(t)
+	for says, f := range flaws() {
+		if f.only != "" {
+			t.Run(says, func(t *testing.T) {
+				t.Parallel()
+				assert.Equal(t, []string{f.only}, failing(t, f, Clauses()))
+			})
+		}
+	}
+}
+
+// These clauses have no sole flaw: others, which need their promise, notice each.
+func TestClausesWithoutSoleFlaw(t *testing.T) {
+	var without []string
+	sole := map[string]bool{}
+	for _, f := range flaws() {
+		sole[f.only] = true
+	}
+	for _, c := range Clauses() {
+		if !sole[c.Name] {
+			without = append(without, c.Name)
+		}
+	}
+	assert.ElementsMatch(t, strings.Fields(`runs excludes goroutine unlock multi-lost other-ctx two-locks
+		nested nested-elsewhere nested-outlives nested-refused renewed taken-away cut-off token-none`), without)
 }
 
 // Every clause says what it enforces, under a name of its own.

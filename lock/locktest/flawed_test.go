@@ -2,8 +2,8 @@ package locktest
 
 import (
 	"context"
-	"errors"
-	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,103 +12,230 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
+// flaw is a mistake that lock helpers make: hooks in a Memory. A nil hook changes nothing.
+type flaw struct {
+	fails string // the clauses that must fail
+	only  string // or the only clause that fails
+
+	config  func(cfg *driver.Config)
+	options func(o *driver.Options)
+	target  func(t *Target, m *flawedData)
+
+	// Hooks of the service. Of these, asked, granted and renews run while it is locked.
+	asked   func(s *flawedService, l *memoryLock, r *driver.Request)
+	acquire func(ctx context.Context, s *flawedService, r driver.Request) (driver.Grant, error)
+	granted func(s *flawedService, l *memoryLock, g *driver.Grant)
+	renews  func(s *flawedService, holds []*driver.Hold) bool
+	release func(ctx context.Context, s *flawedService, name, owner string) error
+
+	// Hooks of the Locker.
+	key     func(name string) string
+	run     func(c call) error // around WithLock and TryLock
+	runsNil bool               // also without an fn
+	lock    func(ctx context.Context, l *flawed, name string) (lock.Hold, error)
+	close   func(l *flawed) error
+	inspect func(l *flawed, info *lock.Info)
+	check   func(l *flawed, info lock.Info, s lock.Sequencer) bool
+
+	// event changes an event, and returns how often it is told.
+	event func(e *lock.Event) int
+}
+
 // flawed is a Memory with a flaw.
 type flawed struct {
 	*Memory
 
-	flaw flaw
+	flaw   flaw
+	plain  bool // it is not reentrant
+	data   *flawedData
+	closed atomic.Bool
 }
 
-// flawedTarget has flawed Lockers. It declares all that a Memory can.
-func flawedTarget(f flaw) Target {
-	cfg := driver.Config{LockDelay: 2 * time.Second}
-	if f == polls {
-		cfg.Poll = rmw.Backoff{Base: 5 * time.Millisecond, Max: 5 * time.Millisecond}
+// flawedTarget has flawed Lockers. It declares all that a Memory can, or what the clause needs instead.
+func flawedTarget(f flaw, clause string) Target {
+	const lockDelay = 2 * time.Second
+	cfg, plain := driver.Config{LockDelay: lockDelay}, clause == "nested-refused" || clause == "token-none"
+	if strings.HasSuffix(clause, "max-hold") {
+		cfg.MaxHold = time.Minute
 	}
-	maxHold := time.Duration(0)
-	if f == neverEnds || f == untimely || f == lossNameless || f == allExpired || f == maxHoldExpired {
-		maxHold = time.Minute
-		cfg.MaxHold = maxHold
-	}
-	if f == untimely {
-		cfg.MaxHold = maxHold - time.Second
+	maxHold := cfg.MaxHold
+	if f.config != nil {
+		f.config(&cfg)
 	}
 	m := NewMemory(cfg)
-	data := &flawedData{granted: map[string]bool{}, last: map[string]lock.Info{}, had: map[*memoryClient]bool{}}
+	data := &flawedData{
+		Memory: m, heard: map[string]bool{}, had: map[*memoryClient]bool{}, tokens: map[string]uint64{}, last: map[string]lock.Info{},
+	}
 	begin := func(tb testing.TB, m *Memory) lock.Locker {
-		m.start(flawedService{m.mine, f, data})
-		tb.Cleanup(func() { _ = m.Close() })
-		return flawed{m, f}
-	}
-	restart, failover, forget, setClock := m.Restart, m.Failover, m.Forget, m.SetClock
-	reconnect := (*Memory).Reconnect
-	switch f {
-	case forgetsLocks:
-		restart = m.Forget
-	case forgetsReplica:
-		failover = m.Forget
-	case tokensOfData:
-		forget = func() { data.count = 0; m.Forget() }
-	case wallLeases, wallRests:
-		setClock = func(d time.Duration) {
-			m.SetClock(d)
-			if (d > 0) == (f == wallLeases) {
-				m.expire(d)
-			}
+		options := driver.Options{Package: "memory", Service: "memory", Tokens: !plain}
+		if f.options != nil {
+			f.options(&options)
 		}
-	case crashedLonger:
-		setClock = func(d time.Duration) { m.SetClock(d); m.expire(longer) }
-	case connectionLocks:
-		reconnect = (*Memory).Expire
+		cfg := m.cfg
+		cfg.Now = m.mine.now
+		m.Locker = driver.New(&flawedService{memoryClient: m.mine, flaw: f, data: data}, options, cfg)
+		tb.Cleanup(func() { _ = m.Close() })
+		return &flawed{Memory: m, flaw: f, plain: plain, data: data}
 	}
-	return Target{
+	t := Target{
 		Open:    func(tb testing.TB) lock.Locker { return begin(tb, m.Peer()) },
 		Observe: func(tb testing.TB, o lock.Observer) lock.Locker { return begin(tb, m.Observed(f.observer(o))) },
 		Share: func(tb testing.TB) (a, b lock.Locker) {
 			first := m.Peer()
 			return begin(tb, first), begin(tb, first.Twin())
 		},
-		Reentrant: true, Tokens: true, Lease: 10 * time.Second, LockDelay: 2 * time.Second, SlackAfterLease: time.Second,
-		MaxHold: maxHold, Wanted: true,
-		Session: f == claimsSession, Ordered: true, Jeopardy: true, Checks: true, Inspects: true, Data: true, SteadyClock: true,
+		Reentrant: !plain, Tokens: !plain, Lease: 10 * time.Second, LockDelay: lockDelay, SlackAfterLease: time.Second, MaxHold: maxHold,
+		Wanted: true, Ordered: true, Jeopardy: true, Checks: true, Inspects: true, Data: true, SteadyClock: true,
 		Requests: m.Requests,
 		Patience: time.Hour,
 		Faults: Faults{
-			TakeAway: m.TakeAway,
-			Cut: func(l lock.Locker) func() {
-				if f == crashedLonger {
-					m.expire(-longer)
-				}
-				return l.(flawed).Cut()
-			},
-			Stall:     func(l lock.Locker, d time.Duration) { l.(flawed).Stall(d) },
-			LoseReply: func(l lock.Locker) func() { return l.(flawed).LoseReply() },
-			Late:      func(l lock.Locker) func() { return l.(flawed).Late() },
-			Reconnect: func(l lock.Locker) { reconnect(l.(flawed).Memory) },
-			Expire:    func(l lock.Locker) { l.(flawed).Expire() },
-			Restart:   restart, Failover: failover, Forget: forget, Clock: setClock,
+			TakeAway:  m.TakeAway,
+			Cut:       func(l lock.Locker) func() { return l.(*flawed).Cut() },
+			Stall:     func(l lock.Locker, d time.Duration) { l.(*flawed).Stall(d) },
+			LoseReply: func(l lock.Locker) func() { return l.(*flawed).LoseReply() },
+			Late:      func(l lock.Locker) func() { return l.(*flawed).Late() },
+			Reconnect: func(l lock.Locker) { l.(*flawed).Reconnect() },
+			Expire:    func(l lock.Locker) { l.(*flawed).Expire() },
+			Restart:   m.Restart, Failover: m.Failover, Forget: m.Forget, Clock: m.SetClock,
 		},
 	}
+	if f.target != nil {
+		f.target(&t, data)
+	}
+	return t
 }
 
-const longer = 1500 * time.Millisecond
+// call is a call of WithLock or TryLock.
+type call struct {
+	l     *flawed
+	ctx   context.Context
+	name  string
+	fn    work
+	wait  bool
+	outer *outerCall // with this ctx and this name; nil: none
+	inner bool       // ctx holds a lock
+}
 
-// expire brings the ends of all leases nearer by d.
-func (m *Memory) expire(d time.Duration) {
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	for _, l := range m.store.locks {
-		l.expires = l.expires.Add(-d)
-		l.drop("")
+type outerKey struct {
+	l    *flawed
+	name string
+}
+
+type outerCall struct {
+	goroutine string
+	over      atomic.Bool
+}
+
+// again reports whether ctx holds the same lock.
+func (c call) again() bool { return c.outer != nil && !c.outer.over.Load() }
+
+func (l *flawed) WithLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
+	return l.run(ctx, name, fn, true)
+}
+
+func (l *flawed) TryLock(ctx context.Context, name string, fn func(ctx context.Context) error) error {
+	return l.run(ctx, name, fn, false)
+}
+
+func (l *flawed) run(ctx context.Context, name string, fn work, wait bool) error {
+	if l.flaw.key != nil {
+		name = l.flaw.key(name)
+	}
+	outer, _ := ctx.Value(outerKey{l, name}).(*outerCall)
+	c := call{l: l, ctx: ctx, name: name, fn: fn, wait: wait, outer: outer, inner: ctx.Value(lock.ContextKey{}) != nil}
+	if l.flaw.run == nil || fn == nil && !l.flaw.runsNil {
+		return c.next(ctx, fn)
+	}
+	return l.flaw.run(c)
+}
+
+// next makes the call without the flaw.
+func (c call) next(ctx context.Context, fn work) error {
+	if c.l.plain && c.again() && ctx.Value(outerKey{c.l, c.name}) != nil {
+		return rmw.ErrInvalid
+	}
+	take := c.l.Memory.TryLock
+	if c.wait {
+		take = c.l.Memory.WithLock
+	}
+	if fn == nil {
+		return take(ctx, c.name, nil)
+	}
+	mine := &outerCall{goroutine: goroutine()}
+	defer mine.over.Store(true)
+	return take(ctx, c.name, func(ctx context.Context) error {
+		return fn(context.WithValue(ctx, outerKey{c.l, c.name}, mine))
+	})
+}
+
+// change changes the lock at the service.
+func (l *flawed) change(name string, change func(l *memoryLock)) {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	change(l.store.lock(name))
+}
+
+// keep leaves the lock to an owner that does not exist.
+func (c call) keep() { c.l.change(c.name, func(l *memoryLock) { l.owner = "nobody" }) }
+
+func (c call) takeAway() { _ = c.l.TakeAway(c.ctx, c.name) }
+
+func (l *flawed) Lock(ctx context.Context, name string) (lock.Hold, error) {
+	if l.flaw.key != nil {
+		name = l.flaw.key(name)
+	}
+	if l.flaw.lock == nil {
+		return l.Memory.Lock(ctx, name)
+	}
+	return l.flaw.lock(ctx, l, name)
+}
+
+func (l *flawed) Close() error {
+	if l.flaw.close == nil {
+		return l.Memory.Close()
+	}
+	return l.flaw.close(l)
+}
+
+func (l *flawed) Inspect(ctx context.Context, name string) (lock.Info, error) {
+	info, err := l.Memory.Inspect(ctx, name)
+	if l.flaw.inspect != nil && err == nil {
+		l.flaw.inspect(l, &info)
+	}
+	return info, err
+}
+
+func (l *flawed) Check(ctx context.Context, s lock.Sequencer) error {
+	if l.flaw.check != nil {
+		if info, err := l.Inspect(ctx, s.Name); err == nil && l.flaw.check(l, info, s) {
+			return nil
+		}
+	}
+	return l.Memory.Check(ctx, s)
+}
+
+// observer is an Observer between the Locker and o.
+func (f flaw) observer(o lock.Observer) lock.Observer {
+	return func(ctx context.Context, e lock.Event) {
+		times := 1
+		if f.event != nil {
+			times = f.event(&e)
+		}
+		for range times {
+			o(ctx, e)
+		}
 	}
 }
 
-// flawedData is shared by the flawed services of a test.
+// flawedData is shared by the Lockers of a Target, which are peers of the Memory.
 type flawedData struct {
-	count   uint64
-	granted map[string]bool // owners that heard of it, or not of their release
-	last    map[string]lock.Info
-	had     map[*memoryClient]bool // they held a lock
+	*Memory
+
+	count  uint64
+	heard  map[string]bool        // owners that heard of their grant, or not of their release
+	had    map[*memoryClient]bool // they held a lock
+	tokens map[string]uint64      // of owners
+	last   map[string]lock.Info
 }
 
 // flawedService is the service of a Memory with a flaw.
@@ -117,167 +244,47 @@ type flawedService struct {
 
 	flaw flaw
 	data *flawedData
+	seq  uint64
+	down bool
 }
 
 // at changes a lock at the store.
-func (s flawedService) at(name string, change func(l *memoryLock)) {
+func (s *flawedService) at(name string, change func(l *memoryLock)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s.lock(name))
 }
 
-func (s flawedService) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	switch s.flaw {
-	case polls:
-		r.Wait = false
-	case keepsGhost:
-		s.expiry = time.Hour
-	case deadWaiterStays, secondFirst, againFirst:
-		s.at(r.Name, func(l *memoryLock) {
-			free := l.owner == "" && (s.flaw != againFirst || len(l.queue) == 0)
-			if !r.Wait || free || l.owner == r.Owner || l.waiter(r.Owner) != nil {
-				return
-			}
-			w, place := &memoryWaiter{r.Owner, s.memoryClient, time.Now().Add(s.expiry), make(chan struct{}, 1)}, len(l.queue)
-			switch {
-			case s.flaw == deadWaiterStays:
-				w.expires = time.Now().Add(time.Hour)
-			case s.flaw == secondFirst:
-				place = max(place-1, 0)
-			case s.data.had[s.memoryClient]:
-				place = 0
-			}
-			l.queue = slices.Insert(l.queue, place, w)
-		})
-	case keepsData:
-		s.at(r.Name, func(l *memoryLock) {
-			if r.Data == nil {
-				r.Data = l.data
-			}
-		})
-	case cutsData:
-		for i, b := range r.Data {
-			if b == 0 {
-				r.Data = r.Data[:i]
-				break
-			}
-		}
+func (s *flawedService) Acquire(ctx context.Context, r driver.Request) (grant driver.Grant, err error) {
+	if s.flaw.asked != nil {
+		s.at(r.Name, func(l *memoryLock) { s.flaw.asked(s, l, &r) })
 	}
-	grant, err := s.memoryClient.Acquire(ctx, r)
-	switch {
-	case errors.Is(err, rmw.ErrUnavailable) && s.refusal():
-		return grant, rmw.ErrContended
-	case err != nil:
-		return grant, err
+	if s.flaw.acquire != nil {
+		grant, err = s.flaw.acquire(ctx, s, r)
+	} else {
+		grant, err = s.memoryClient.Acquire(ctx, r)
 	}
-	s.at(r.Name, func(l *memoryLock) {
-		s.data.had[s.memoryClient] = true
-		switch s.flaw {
-		case neverExpires:
-			l.expires = l.expires.Add(time.Hour)
-		case expiresEarly:
-			l.expires = l.expires.Add(-s.expiry / 2)
-		case ignoresDelay:
-			l.expires = l.expires.Add(-2 * time.Second)
-		case keepsGhost:
-			s.data.granted[r.Owner] = true
-		case tokensOfData:
-			s.data.count++
-			grant.Token = s.data.count
-			l.token = grant.Token
-		case tokensOfClock:
-			grant.Token = uint64(time.Now().Add(s.wall).UnixMicro())
-			l.token = grant.Token
-		}
-	})
-	return grant, nil
+	if err == nil && s.flaw.granted != nil {
+		s.at(r.Name, func(l *memoryLock) { s.flaw.granted(s, l, &grant) })
+	}
+	return grant, err
 }
 
-// refusal reports whether an unanswered request counts as refused.
-func (s flawedService) refusal() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.flaw == lossIsRefusal && s.mute || s.flaw == lateIsRefusal && s.slow
-}
-
-func (s flawedService) Renew(ctx context.Context, holds []*driver.Hold) error {
-	s.mu.Lock()
-	switch s.flaw {
-	case waitsWithout:
-		for _, h := range holds {
-			if h.Waiting() {
-				delete(s.gone, h.Owner())
-			}
-		}
-	case drifts:
-		s.expiry -= s.expiry / 100
-	case losesAll:
-		for _, h := range holds {
-			if !h.Waiting() && s.lock(h.Name()).owner != h.Owner() && !s.gone[h.Owner()] {
-				for _, h := range holds {
-					h.Lose(lock.LossTaken, "another lock was lost")
-				}
-			}
-		}
-	}
-	if s.flaw == neverEnds {
-		for _, l := range s.locks {
-			l.expires = time.Now().Add(time.Hour)
-		}
-	}
-	s.mu.Unlock()
-	if s.flaw == wantedAlways {
-		for _, h := range holds {
-			h.Want()
+func (s *flawedService) Renew(ctx context.Context, holds []*driver.Hold) error {
+	if s.flaw.renews != nil {
+		s.mu.Lock()
+		renews := s.flaw.renews(s, holds)
+		s.mu.Unlock()
+		if !renews {
+			return nil
 		}
 	}
 	return s.memoryClient.Renew(ctx, holds)
 }
 
-func (s flawedService) Release(ctx context.Context, name, owner string) error {
-	switch s.flaw {
-	case keepsGhost:
-		if !s.data.granted[owner] {
-			return nil
-		}
-	case neverEnds:
-		return nil
-	case delaysRelease:
-		return s.request(func() { s.lock(name).expires = time.Now().Add(2 * time.Second) })
-	case frees, freesLate, freesAgain:
-		s.mu.Lock()
-		anyOwner := s.flaw == frees || s.flaw == freesLate && s.slow || s.flaw == freesAgain && s.data.granted[owner]
-		s.data.granted[owner] = s.mute
-		s.mu.Unlock()
-		if anyOwner {
-			return s.request(func() {
-				l := s.lock(name)
-				l.free(l.owner)
-			})
-		}
-	case wakesAll:
-		defer s.at(name, func(l *memoryLock) {
-			for _, w := range l.queue {
-				select {
-				case w.wake <- struct{}{}:
-				default:
-				}
-			}
-		})
+func (s *flawedService) Release(ctx context.Context, name, owner string) error {
+	if s.flaw.release == nil {
+		return s.memoryClient.Release(ctx, name, owner)
 	}
-	return s.memoryClient.Release(ctx, name, owner)
-}
-
-func (s flawedService) Inspect(ctx context.Context, name string) (lock.Info, error) {
-	info, err := s.memoryClient.Inspect(ctx, name)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.flaw == showsLast {
-		if info.Held {
-			s.data.last[name] = info
-		} else {
-			info = s.data.last[name]
-		}
-	}
-	return info, err
+	return s.flaw.release(ctx, s, name, owner)
 }

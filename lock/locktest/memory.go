@@ -47,9 +47,7 @@ func (m *Memory) Observed(o lock.Observer) *Memory {
 
 // Twin returns another Locker over the connection of m: the two share all faults.
 func (m *Memory) Twin() *Memory {
-	twin := &Memory{cfg: m.cfg, store: m.store, mine: m.mine}
-	twin.start(m.mine)
-	return twin
+	return start(m.cfg, m.mine)
 }
 
 func open(cfg driver.Config, store *memoryStore) *Memory {
@@ -58,16 +56,14 @@ func open(cfg driver.Config, store *memoryStore) *Memory {
 	store.mu.Lock()
 	store.clients = append(store.clients, mine)
 	store.mu.Unlock()
-	m := &Memory{cfg: cfg, store: store, mine: mine}
-	m.start(mine)
-	return m
+	return start(cfg, mine)
 }
 
-// start makes the Locker of m over a service, which is m.mine but for tests of the suite.
-func (m *Memory) start(s driver.Service) {
-	cfg := m.cfg
-	cfg.Now = m.mine.now
-	m.Locker = driver.New(s, driver.Options{Package: "memory", Service: "memory", Tokens: true}, cfg)
+func start(cfg driver.Config, mine *memoryClient) *Memory {
+	m := &Memory{cfg: cfg, store: mine.memoryStore, mine: mine}
+	cfg.Now = mine.now
+	m.Locker = driver.New(mine, driver.Options{Package: "memory", Service: "memory", Tokens: true}, cfg)
+	return m
 }
 
 // memoryStore holds the locks, as a server does for real Lockers. It counts leases by a

@@ -30,6 +30,7 @@ var (
 	maxHold      = unless(func(t Target) bool { return t.MaxHold > 0 }, "this Locker has no MaxHold")
 	noMaxHold    = unless(func(t Target) bool { return t.MaxHold == 0 }, "this Locker has a MaxHold")
 	wanted       = unless(func(t Target) bool { return t.Wanted }, "this Locker does not tell that others wait")
+	session      = unless(func(t Target) bool { return t.Session }, "this Locker has no session")
 	jeopardy     = unless(func(t Target) bool { return t.Jeopardy }, "this Locker does not tell jeopardy")
 	checks       = unless(func(t Target) bool { return t.Checks }, "this Locker checks no sequencers")
 	inspects     = unless(func(t Target) bool { return t.Inspects }, "this Locker shows no locks")

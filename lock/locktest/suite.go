@@ -23,12 +23,6 @@ type Clause struct {
 	alone bool // it disturbs the lock service, so no other runs meanwhile
 }
 
-// Clauses returns all of them in reading order.
-func Clauses() []Clause {
-	return slices.Concat(basicClauses(), callerClauses(), holdClauses(), waitClauses(), orderClauses(), nestedClauses(), lostClauses(),
-		crashClauses(), replyClauses(), outageClauses(), stateClauses(), tokenClauses(), shareClauses())
-}
-
 // Missing returns what target would have to declare for the clause to be checked
 // on it, or "".
 func (c Clause) Missing(target Target) string {

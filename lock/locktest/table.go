@@ -7,36 +7,11 @@ import (
 
 // columns are the declarations in the table of [Header] and Row.
 var columns = []struct {
-	name  string
-	value func(Target) string
+	name string
+	need need
 }{
-	{"reentrant", func(t Target) string { return yes(t.Reentrant) }},
-	{"tokens", func(t Target) string { return yes(t.Tokens) }},
-	{"order", func(t Target) string {
-		switch {
-		case t.Ordered:
-			return "arrival"
-		case t.Fair:
-			return "fair"
-		}
-		return "none"
-	}},
-	{"jeopardy", func(t Target) string { return yes(t.Jeopardy) }},
-	{"delay", func(t Target) string { return yes(t.LockDelay > 0) }},
-	{"session", func(t Target) string { return yes(t.Session) }},
-	{"steady clock", func(t Target) string { return yes(t.SteadyClock) }},
-	{"Check", func(t Target) string { return yes(t.Checks) }},
-	{"Inspect", func(t Target) string { return yes(t.Inspects) }},
-	{"data", func(t Target) string { return yes(t.Data) }},
-	{"wanted", func(t Target) string { return yes(t.Wanted) }},
-	{"events", func(t Target) string { return yes(t.Observe != nil) }},
-}
-
-func yes(declared bool) string {
-	if declared {
-		return "yes"
-	}
-	return "no"
+	{"reentrant", reentrant}, {"tokens", tokens}, {"order", ordered}, {"jeopardy", jeopardy}, {"delay", lockDelay}, {"session", session},
+	{"steady clock", steadyClock}, {"Check", checks}, {"Inspect", inspects}, {"data", data}, {"wanted", wanted}, {"events", observe},
 }
 
 // Header returns the first two lines of a Markdown table with rows of [Target.Row]. They end
@@ -55,7 +30,19 @@ func Header() string {
 func (t Target) Row(service string) string {
 	cells := []string{service}
 	for _, c := range columns {
-		cells = append(cells, c.value(t))
+		order := c.name == "order"
+		switch {
+		case order && t.Ordered:
+			cells = append(cells, "arrival")
+		case order && t.Fair:
+			cells = append(cells, "fair")
+		case order:
+			cells = append(cells, "none")
+		case c.need(t) == "":
+			cells = append(cells, "yes")
+		default:
+			cells = append(cells, "no")
+		}
 	}
 	return line(cells)
 }
