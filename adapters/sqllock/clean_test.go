@@ -2,6 +2,7 @@ package sqllock_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,13 +34,8 @@ func testClean(t *testing.T, d database) {
 		return names
 	}
 	age := func(name string, by int64) {
-		// Column by column: an argument in an expression has no type in PostgreSQL.
-		set := map[sqllock.Dialect]string{sqllock.PostgreSQL: ` WHERE name = $2`}[d.dialect]
-		if set == "" {
-			set = ` WHERE name = ?`
-		}
-		placeholder := map[bool]string{true: "$1::bigint", false: "?"}[d.dialect == sqllock.PostgreSQL]
-		_, err := db.ExecContext(t.Context(), `UPDATE unwatch_locks SET expires = expires - `+placeholder+set, by, []byte(name))
+		set := fmt.Sprintf(`UPDATE unwatch_locks SET expires = expires - (%d)`, by)
+		_, err := db.ExecContext(t.Context(), set+d.row(), []byte(name))
 		require.NoError(t, err)
 	}
 	for _, name := range []string{"new", "old", "young"} {

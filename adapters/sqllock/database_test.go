@@ -34,7 +34,7 @@ type database struct {
 	// strict returns a pool whose transactions are serializable; nil if all are.
 	strict func(tb testing.TB) *sql.DB
 	// restart kills the server and starts it again; nil if there is none.
-	restart func(tb testing.TB, whileDown func())
+	restart func(tb testing.TB)
 	// readOnly returns a pool that may not write.
 	readOnly func(tb testing.TB) *sql.DB
 	// frozen returns a pool for which the clock stands still; nil if there is none.
@@ -93,7 +93,7 @@ func openPostgreSQL(tb testing.TB) database {
 			db, _ := open(tb, "&default_transaction_isolation=serializable")
 			return db
 		},
-		restart:    func(tb testing.TB, whileDown func()) { restart(tb, server, whileDown) },
+		restart:    func(tb testing.TB) { restart(tb, server) },
 		sharedLock: `SELECT 1 FROM unwatch_locks FOR SHARE`,
 	}
 }
@@ -113,7 +113,7 @@ func openMariaDB(tb testing.TB) database {
 	return database{
 		dialect: sqllock.MySQL,
 		open:    func(tb testing.TB) (*sql.DB, network) { return open(tb, nil) },
-		restart: func(tb testing.TB, whileDown func()) { restart(tb, server, whileDown) },
+		restart: func(tb testing.TB) { restart(tb, server) },
 		strict: func(tb testing.TB) *sql.DB {
 			db, _ := open(tb, map[string]string{"tx_isolation": "'SERIALIZABLE'"})
 			return db
@@ -147,9 +147,8 @@ func openSQLite(tb testing.TB) database {
 	}
 }
 
-func restart(tb testing.TB, server *servers.Server, whileDown func()) {
+func restart(tb testing.TB, server *servers.Server) {
 	require.NoError(tb, server.Kill())
-	whileDown()
 	require.NoError(tb, server.Restart(tb.Context()))
 }
 

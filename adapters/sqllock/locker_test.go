@@ -39,6 +39,13 @@ func testSuite(t *testing.T, d database) {
 	long.Only(t)
 	admin, _ := d.open(t)
 	locktest.Run(t, func(t *testing.T) locktest.Target { return d.target(t, admin) })
+	endless := d
+	endless.maxHold = 0
+	locktest.Run(t, func(t *testing.T) locktest.Target {
+		target := endless.target(t, admin)
+		target.Patience = 64 * time.Second
+		return target
+	}, "for-ever")
 }
 
 // A Locker over each database passes the clauses that wait for no lease. So theirs outlasts the pauses of a busy machine.
@@ -48,21 +55,6 @@ func TestLocker(t *testing.T) {
 		d.lease, d.maxHold = 20*time.Second, 0
 		admin, _ := d.open(t)
 		locktest.RunQuick(t, func(t *testing.T) locktest.Target { return d.target(t, admin) })
-	})
-}
-
-// A lock can be held for many leases.
-func TestLongForEver(t *testing.T) {
-	t.Parallel()
-	long.Only(t)
-	each(t, func(t *testing.T, d database) {
-		locktest.Run(t, func(t *testing.T) locktest.Target {
-			d.maxHold = 0
-			admin, _ := d.open(t)
-			endless := d.target(t, admin)
-			endless.Patience = 64 * time.Second
-			return endless
-		}, "for-ever")
 	})
 }
 
@@ -116,7 +108,7 @@ func (d database) target(t *testing.T, admin *sql.DB) locktest.Target {
 	}
 	if d.dialect != sqllock.SQLite { // there is a server, and a network
 		target.Faults.Forget = func() { exec(`DELETE FROM unwatch_locks`) }
-		target.Faults.Restart = func() { d.restart(t, func() {}) }
+		target.Faults.Restart = func() { d.restart(t) }
 		target.Faults.LoseReply = func(l lock.Locker) func() { return networks[l].(*contract.Network).LoseReplies() }
 		target.Faults.Late = func(l lock.Locker) func() { return networks[l].(*contract.Network).Delay() }
 	}

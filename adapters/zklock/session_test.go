@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/unwatch/unwatch/adapters/zklock"
 	"github.com/unwatch/unwatch/internal/testing/contract"
-	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
@@ -28,13 +26,10 @@ func TestLongSession(t *testing.T) {
 		"timeout refused":    bed.refusesTimeout,
 		"unreachable":        bed.findsNoServer,
 		"server hangs":       bed.leavesServerThatHangs,
-		"waiter expires":     bed.expiresWaiter,
 		"watches are shared": bed.sharesWatches,
 		"states":             bed.tellsStates,
-		"inspect":            bed.inspects,
 		"many holds":         bed.renewsMany,
 		"acl":                bed.keepsOthersOut,
-		"shared servers":     bed.closesOneOfTwo,
 		"stall":              bed.stalls,
 		"close in delay":     bed.closesInLockDelay,
 	})
@@ -96,24 +91,6 @@ func (b bed) leavesServerThatHangs(t *testing.T) {
 	assert.EqualValues(t, 2, dialed.Load())
 }
 
-// A waiter whose session expires is told, and keeps no place.
-func (b bed) expiresWaiter(t *testing.T) {
-	long.Only(t)
-	holder, network := open(t, b.members, zklock.Config{}), &contract.Network{}
-	waiter := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 2 * lease}, Dial: dialer(network)})
-	held := hold(t.Context(), t, holder, "expires")
-	waited := make(chan error, 1)
-	go func() { waited <- waiter.WithLock(t.Context(), "expires", nothing) }()
-	eventually(t, "waits", func() bool { return len(b.nodes(t, holder, "expires")) == 2 })
-	restore := network.Cut()
-	eventually(t, "expired", func() bool { return len(b.nodes(t, holder, "expires")) == 1 })
-	restore()
-	require.ErrorIs(t, <-waited, rmw.ErrUnavailable)
-	require.NoError(t, waiter.WithLock(t.Context(), "again", nothing))
-	assert.Len(t, b.nodes(t, holder, "expires"), 1)
-	require.NoError(t, held.Unlock())
-}
-
 // Waiters that give up leave one watch for each node that they waited for, and none for long.
 func (b bed) sharesWatches(t *testing.T) {
 	holder, w := open(t, b.members, zklock.Config{}), &wire{}
@@ -149,79 +126,16 @@ func (b bed) sharesWatches(t *testing.T) {
 	assert.Equal(t, 1, kept)
 }
 
-// events records the events of a Locker, except those of waits: a server may be slow.
-type events struct {
-	mu    sync.Mutex
-	kinds []lock.EventKind
-}
-
-func (e *events) observe(_ context.Context, event lock.Event) {
-	if event.Kind == lock.EventWaiting || event.Kind == lock.EventWaitEnded {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.kinds = append(e.kinds, event.Kind)
-}
-
-func (e *events) all() []lock.EventKind {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return append([]lock.EventKind(nil), e.kinds...)
-}
-
-// A lost connection is jeopardy at once, and the next connection ends it. Another that waits is
-// told, too.
+// A lost connection is jeopardy at once, and the next connection ends it.
 func (b bed) tellsStates(t *testing.T) {
-	var told events
 	network := &contract.Network{}
-	cfg := still() // no renewal becomes due
-	cfg.Observer = told.observe
-	l := open(t, b.members, zklock.Config{Config: cfg, Dial: dialer(network)})
+	l := open(t, b.members, zklock.Config{Config: still(), Dial: dialer(network)}) // no renewal becomes due
 	held := hold(t.Context(), t, l, "states")
 	assert.Equal(t, lock.Safe, lock.StateOf(held.Context()))
 	restore := network.Cut()
 	eventually(t, "jeopardy", func() bool { return lock.StateOf(held.Context()) == lock.Jeopardy })
 	restore()
 	eventually(t, "safe", func() bool { return lock.StateOf(held.Context()) == lock.Safe })
-	ctx, cancel := context.WithCancel(t.Context())
-	waited := make(chan error, 1)
-	go func() { waited <- open(t, b.members, zklock.Config{}).WithLock(ctx, "states", nothing) }()
-	eventually(t, "waits", func() bool { return len(b.nodes(t, l, "states")) == 2 })
-	l.Renew()
-	eventually(t, "wanted", func() bool { return len(told.all()) == 4 })
-	l.Renew()
-	cancel()
-	require.ErrorIs(t, <-waited, rmw.ErrContended)
-	require.NoError(t, held.Unlock())
-	assert.Equal(t, []lock.EventKind{
-		lock.EventAcquired, lock.EventJeopardy, lock.EventSafe, lock.EventWanted, lock.EventReleased,
-	}, told.all())
-}
-
-func (b bed) inspects(t *testing.T) {
-	l, other := open(t, b.members, zklock.Config{}), open(t, b.members, zklock.Config{})
-	info, err := l.Inspect(t.Context(), "inspect")
-	require.NoError(t, err)
-	assert.False(t, info.Held)
-	held := hold(lock.WithData(t.Context(), []byte("host 7")), t, l, "inspect")
-	sequencer, err := lock.SequencerOf(held.Context())
-	require.NoError(t, err)
-	info, err = other.Inspect(t.Context(), "inspect")
-	require.NoError(t, err)
-	assert.Equal(t, lock.Info{Sequencer: sequencer, Held: true, Data: []byte("host 7")}, info)
-	require.NoError(t, other.Check(t.Context(), sequencer))
-
-	waited := make(chan error, 1)
-	go func() { waited <- other.WithLock(t.Context(), "inspect", nothing) }()
-	eventually(t, "waiter", func() bool { info, err := l.Inspect(t.Context(), "inspect"); return err == nil && info.Waiters })
-	require.NoError(t, held.Unlock())
-	require.NoError(t, <-waited)
-	require.ErrorIs(t, other.Check(t.Context(), sequencer), rmw.ErrLockLost)
-	require.NoError(t, other.WithLock(t.Context(), "inspect", func(context.Context) error {
-		require.ErrorIs(t, l.Check(t.Context(), sequencer), rmw.ErrLockLost)
-		return nil
-	}))
 }
 
 // The creator's ACL keeps others out. They are told why.
@@ -243,18 +157,6 @@ func (b bed) keepsOthersOut(t *testing.T) {
 	require.ErrorContains(t, err, "see Config.Digest")
 	cfg.Digest = "jobs:secret"
 	require.NoError(t, open(t, b.members, cfg).WithLock(t.Context(), "a", nothing))
-}
-
-// Each Locker has a session of its own.
-func (b bed) closesOneOfTwo(t *testing.T) {
-	l, other := open(t, b.members, zklock.Config{}), open(t, b.members, zklock.Config{})
-	held := hold(t.Context(), t, l, "two")
-	require.NoError(t, other.WithLock(t.Context(), "other", nothing))
-	require.NoError(t, other.Close())
-	l.Renew()
-	require.ErrorIs(t, open(t, b.members, zklock.Config{}).TryLock(t.Context(), "two", nothing), rmw.ErrContended)
-	assert.Equal(t, lock.Safe, lock.StateOf(held.Context()))
-	require.NoError(t, held.Unlock())
 }
 
 // Close does not end the lock delay of a lost lock. Without a delay, it frees the lock.
