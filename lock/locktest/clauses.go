@@ -6,7 +6,7 @@ import "time"
 func Clauses() []Clause {
 	return []Clause{
 		{Name: "runs", Says: "On a free lock, WithLock and TryLock run fn once, with the lock taken, and it is free when they have returned.", run: checkRuns},
-		{Name: "error", Says: "fn's error is returned as it is, and the lock is given back.", run: checkError},
+		{Name: "error", Says: "fn's error is returned as it is, also an ErrContended, and the lock is given back.", run: checkError},
 		{Name: "excludes", run: checkExcludes,
 			Says: "Of all the fn under one lock, on whichever Lockers and goroutines, one runs at a time. WithLock waits, and is served in the end."},
 		{Name: "try-taken", Says: "TryLock on a taken lock is ErrContended at once, in any process, and does not call fn.", run: checkTryTaken},
@@ -29,8 +29,6 @@ func Clauses() []Clause {
 			Says: "Unlock of a lost lock is ErrLockLost, and leaves the next holder alone."},
 		{Name: "lock-refused", run: checkLockRefused,
 			Says: "Lock waits as WithLock does, and returns its errors and no Hold."},
-		{Name: "multi", run: checkMulti,
-			Says: "A lock.Multi takes all locks or none, within its MaxWait, and releases them."},
 		{Name: "multi-lost", needs: []need{takeAway}, run: checkMultiLost,
 			Says: "The loss of any lock of a lock.Multi ends fn's ctx with cause ErrLockLost, and frees the others."},
 		{Name: "multi-stall", needs: []need{stall, lease}, run: checkMultiStall,

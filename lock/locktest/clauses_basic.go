@@ -39,7 +39,7 @@ func checkRuns(c *check) {
 
 func checkError(c *check) {
 	l := c.open()
-	refusal := errors.New("the room is full")
+	refusal := fmt.Errorf("the room is full: %w", rmw.ErrContended)
 	for _, m := range bothMethods() {
 		name := c.name(m.name)
 		err := m.call(l, c.Ctx, name, func(context.Context) error { return refusal })
@@ -90,9 +90,7 @@ func checkExcludes(c *check) {
 	c.Pass(beat) // they wait
 	inside.Add(-1)
 	c.give(h)
-	for _, e := range ended {
-		<-e
-	}
+	wait(ended)
 	if count.Load() != ran.Load() {
 		c.Errorf("%d increments, and the count is %d", ran.Load(), count.Load())
 	}
@@ -100,8 +98,7 @@ func checkExcludes(c *check) {
 }
 
 func checkTryTaken(c *check) {
-	a, b := c.open(), c.open()
-	name := c.name("")
+	a, b, name := c.two()
 	h := c.hold(a, name)
 	for who, l := range map[string]lock.Locker{"the holder's Locker": a, "another Locker": b} {
 		ctx, cancel := context.WithTimeout(c.Ctx, soon)
@@ -154,13 +151,9 @@ func checkOddNames(c *check) {
 func checkInvalid(c *check) {
 	l := c.open()
 	for _, m := range bothMethods() {
-		if err := m.call(l, c.Ctx, "", c.never("without a name")); !errors.Is(err, rmw.ErrInvalid) {
-			c.Errorf("%s without a name: %v, want ErrInvalid", m.name, err)
-		}
+		c.is(m.call(l, c.Ctx, "", c.never("without a name")), rmw.ErrInvalid, "%s without a name", m.name)
 		name := c.name(m.name)
-		if err := m.call(l, c.Ctx, name, nil); !errors.Is(err, rmw.ErrInvalid) {
-			c.Errorf("%s with a nil fn: %v, want ErrInvalid", m.name, err)
-		}
+		c.is(m.call(l, c.Ctx, name, nil), rmw.ErrInvalid, "%s with a nil fn", m.name)
 		c.free(name, "after a nil fn")
 	}
 }
@@ -183,13 +176,11 @@ func checkClosed(c *check) {
 	})
 	if !c.Within(soon, closed) || !c.Within(soon, waiting) {
 		c.Errorf("Close, or one who waits for a lock then, does not return")
-	} else if err := <-waited; !errors.Is(err, rmw.ErrClosed) {
-		c.Errorf("one who waits when the Locker is closed: %v, want ErrClosed", err)
+	} else {
+		c.is(<-waited, rmw.ErrClosed, "one who waits when the Locker is closed")
 	}
 	for _, m := range bothMethods() {
-		if err := m.call(b, c.Ctx, c.name(m.name), c.never("by a closed Locker")); !errors.Is(err, rmw.ErrClosed) {
-			c.Errorf("%s of a closed Locker: %v, want ErrClosed", m.name, err)
-		}
+		c.is(m.call(b, c.Ctx, c.name(m.name), c.never("by a closed Locker")), rmw.ErrClosed, "%s of a closed Locker", m.name)
 	}
 	if err := closer.Close(); err != nil {
 		c.Errorf("the second Close: %v", err)

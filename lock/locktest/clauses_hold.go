@@ -23,14 +23,11 @@ func (c *check) locked(l lock.Locker, name string) lock.Hold {
 }
 
 func (c *check) unlock(h lock.Hold, want error, when string) {
-	if err := h.Unlock(); !errors.Is(err, want) {
-		c.Errorf("Unlock %s: %v, want %v", when, err, want)
-	}
+	c.is(h.Unlock(), want, "Unlock %s", when)
 }
 
 func checkUnlock(c *check) {
-	a, b := c.open(), c.open()
-	name := c.name("")
+	a, b, name := c.two()
 	first := c.locked(a, name)
 	if err := first.Context().Err(); err != nil {
 		c.Errorf("the Context of a Hold has ended: %v", err)
@@ -63,16 +60,14 @@ func checkUnlock(c *check) {
 }
 
 func checkUnlockLost(c *check) {
-	a, b := c.open(), c.open()
-	name := c.name("")
+	a, b, name := c.two()
 	first := c.locked(a, name)
 	c.takeAway(name)
 	second := c.locked(b, name)
 	if !c.Within(soon+c.Lease, first.Context().Done()) {
 		c.Errorf("the Context of a Hold does not end after its lock was taken away")
-	} else if cause := context.Cause(first.Context()); !errors.Is(cause, rmw.ErrLockLost) {
-		c.Errorf("the Context of a Hold ended with cause %v after its lock was taken away, want ErrLockLost", cause)
 	}
+	c.is(context.Cause(first.Context()), rmw.ErrLockLost, "the cause of the Context of a Hold after its lock was taken away")
 	c.unlock(first, rmw.ErrLockLost, "of a lost lock")
 	c.Pass(c.ReleasedWithin + beat)
 	c.taken(name, "after the former holder unlocked")
@@ -82,11 +77,9 @@ func checkUnlockLost(c *check) {
 func checkLockRefused(c *check) {
 	a, b := c.open(), c.open()
 	refused := func(ctx context.Context, name string, want error, when string) {
-		if h, err := a.Lock(ctx, name); err == nil {
-			c.Errorf("Lock works %s", when)
+		h, err := a.Lock(ctx, name)
+		if c.is(err, want, "Lock %s", when); err == nil {
 			_ = h.Unlock()
-		} else if !errors.Is(err, want) {
-			c.Errorf("Lock %s: %v, want %v", when, err, want)
 		}
 	}
 	refused(c.Ctx, "", rmw.ErrInvalid, "without a name")
@@ -107,64 +100,27 @@ func checkLockRefused(c *check) {
 }
 
 // multi is one lock of each Locker.
-func (c *check) multi(maxWait time.Duration, lockers ...lock.Locker) (m lock.Multi, names []string) {
+func (c *check) multi(lockers ...lock.Locker) (m lock.Multi, names []string) {
 	for i, l := range lockers {
 		names = append(names, c.name(string(rune('a'+i))))
 		m.Locks = append(m.Locks, lock.Named{Locker: l, Name: names[i]})
 	}
-	m.MaxWait = maxWait
 	return m, names
-}
-
-func checkMulti(c *check) {
-	a, b, other := c.open(), c.open(), c.open()
-	m, names := c.multi(soon, a, b, a)
-	ran := false
-	err := m.WithLock(c.Ctx, func(ctx context.Context) error {
-		ran = true
-		for _, name := range names {
-			c.taken(name, "within a Multi")
-		}
-		c.Pass(soon + beat) // MaxWait does not bound fn
-		return ctx.Err()
-	})
-	if err != nil || !ran {
-		c.Errorf("a Multi of free locks: %v", err)
-	}
-	m.MaxWait = 10 * beat
-	for i, held := range names {
-		c.free(held, "after a Multi")
-		h := c.hold(other, held)
-		began := time.Now()
-		err := m.WithLock(c.Ctx, c.never("although a lock of a Multi is taken"))
-		if took := time.Since(began); !errors.Is(err, rmw.ErrContended) || took > m.MaxWait+soon {
-			c.Errorf("a Multi of which lock %d is taken: %v after %v, want ErrContended after %v", i, err, took, m.MaxWait)
-		}
-		for _, name := range names {
-			if name != held {
-				c.undone(name, "after a Multi that could not have all locks")
-			}
-		}
-		c.give(h)
-	}
 }
 
 func checkMultiLost(c *check) {
 	a, b := c.open(), c.open()
-	m, names := c.multi(0, a, b)
+	m, names := c.multi(a, b)
 	for _, name := range names {
 		err := m.WithLock(c.Ctx, func(ctx context.Context) error {
 			c.takeAway(name)
 			if !c.Within(soon+c.Lease, ctx.Done()) {
 				c.Errorf("fn's ctx does not end after a lock of a Multi was taken away")
-			} else if cause := context.Cause(ctx); !errors.Is(cause, rmw.ErrLockLost) {
-				c.Errorf("fn's ctx ended with cause %v, want ErrLockLost", cause)
 			}
+			c.is(context.Cause(ctx), rmw.ErrLockLost, "the cause of fn's ctx after a lock of a Multi was taken away")
 			return nil
 		})
-		if !errors.Is(err, rmw.ErrLockLost) {
-			c.Errorf("a Multi that lost a lock: %v, want ErrLockLost", err)
-		}
+		c.is(err, rmw.ErrLockLost, "a Multi that lost a lock")
 		for _, name := range names {
 			c.free(name, "after a Multi that lost a lock")
 		}
@@ -174,17 +130,12 @@ func checkMultiLost(c *check) {
 func checkMultiStall(c *check) {
 	for i := range 2 {
 		lockers := []lock.Locker{c.open(), c.open()}
-		m, _ := c.multi(0, lockers...)
+		m, _ := c.multi(lockers...)
 		err := m.WithLock(c.Ctx, func(ctx context.Context) error {
 			c.Faults.Stall(lockers[i], c.Lease)
-			if err := ctx.Err(); err == nil || !errors.Is(context.Cause(ctx), rmw.ErrLockLost) {
-				c.Errorf("after Locker %d of a Multi was stopped for a lease, fn's ctx.Err is %v with cause %v, want cause ErrLockLost",
-					i, err, context.Cause(ctx))
-			}
+			c.stopped(ctx)
 			return nil
 		})
-		if !errors.Is(err, rmw.ErrLockLost) {
-			c.Errorf("a Multi whose Locker %d was stopped for a lease: %v, want ErrLockLost", i, err)
-		}
+		c.is(err, rmw.ErrLockLost, "a Multi whose Locker %d was stopped for a lease", i)
 	}
 }

@@ -10,8 +10,7 @@ import (
 )
 
 func checkRenewed(c *check) {
-	l := c.open()
-	name := c.name("")
+	l, name := c.one()
 	h := c.hold(l, name)
 	for range 10 {
 		c.Pass(c.Lease / 4)
@@ -29,23 +28,18 @@ func checkRenewed(c *check) {
 func (c *check) told(h *hold, why string) {
 	select {
 	case <-h.ctx.Done():
-		if cause := context.Cause(h.ctx); !errors.Is(cause, rmw.ErrLockLost) {
-			c.Errorf("fn's ctx ended with cause %v %s, want ErrLockLost", cause, why)
-		}
+		c.is(context.Cause(h.ctx), rmw.ErrLockLost, "the cause of fn's ctx %s", why)
 	case <-c.Ctx.Done():
 		c.Fatalf("fn's ctx does not end %s", why)
 	}
 }
 
 func checkTakenAway(c *check) {
-	l := c.open()
-	name := c.name("")
+	l, name := c.one()
 	h := c.hold(l, name)
 	c.takeAway(name)
 	c.told(h, "after its lock was taken away")
-	if err := h.release(); !errors.Is(err, rmw.ErrLockLost) {
-		c.Errorf("fn returned nil without its lock: %v, want ErrLockLost", err)
-	}
+	c.is(h.release(), rmw.ErrLockLost, "fn returned nil without its lock")
 	c.free(name, "after it was taken away")
 	c.give(c.hold(l, name)) // the Locker works on
 }
@@ -57,8 +51,7 @@ func (c *check) takeAway(name string) {
 }
 
 func checkNotAnothers(c *check) {
-	a, b := c.open(), c.open()
-	name := c.name("")
+	a, b, name := c.two()
 	first := c.hold(a, name)
 	c.takeAway(name)
 	second := c.hold(b, name)
@@ -74,8 +67,7 @@ func checkNotAnothers(c *check) {
 }
 
 func checkCutOff(c *check) {
-	a, b := c.open(), c.open()
-	name := c.name("")
+	a, b, name := c.two()
 	h := c.hold(a, name)
 	restore := c.Faults.Cut(a)
 	c.lock(b, name, func(context.Context) error {
@@ -102,21 +94,23 @@ func checkStall(c *check) {
 			name := c.name(fmt.Sprint(m.name, asks))
 			err := m.call(l, c.Ctx, name, func(ctx context.Context) error {
 				c.Faults.Stall(l, c.Lease)
-				if !asks {
-					return nil
-				}
-				if err := ctx.Err(); err == nil || !errors.Is(context.Cause(ctx), rmw.ErrLockLost) {
-					c.Errorf("after a stop of a whole lease, fn's ctx.Err is %v with cause %v, want cause ErrLockLost", err, context.Cause(ctx))
+				if asks {
+					c.stopped(ctx)
 				}
 				return nil
 			})
-			if !errors.Is(err, rmw.ErrLockLost) {
-				c.Errorf("%s, whose fn stopped for a whole lease and returned nil: %v, want ErrLockLost", m.name, err)
-			}
+			c.is(err, rmw.ErrLockLost, "%s, whose fn stopped for a whole lease and returned nil", m.name)
 			c.freeWithin(within, name, "after a holder that had stopped returned")
 		}
 	}
 	c.give(c.hold(l, c.name("after"))) // the Locker works on
+}
+
+// stopped requires ctx.Err to tell that the process was stopped.
+func (c *check) stopped(ctx context.Context) {
+	if err := ctx.Err(); err == nil || !errors.Is(context.Cause(ctx), rmw.ErrLockLost) {
+		c.Errorf("after a stop of a whole lease, fn's ctx.Err is %v with cause %v, want cause ErrLockLost", err, context.Cause(ctx))
+	}
 }
 
 func checkUnavailable(c *check) {
@@ -128,10 +122,7 @@ func checkUnavailable(c *check) {
 		ctx, cancel := context.WithTimeout(c.Ctx, soon)
 		began := time.Now()
 		err := m.call(a, ctx, name, c.never("without the store"))
-		gaveUp := ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded)
-		if errors.Is(err, rmw.ErrContended) || !errors.Is(err, rmw.ErrUnavailable) && !gaveUp {
-			c.Errorf("%s without the store: %v, want ErrUnavailable", m.name, err)
-		}
+		c.unavailable(ctx, err, m.name+" without the store")
 		if took := time.Since(began); took > 2*soon {
 			c.Errorf("%s without the store returned after %v, its ctx ended after %v", m.name, took, soon)
 		}

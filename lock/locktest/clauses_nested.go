@@ -11,16 +11,13 @@ import (
 )
 
 func checkOtherCtx(c *check) {
-	l := c.open()
-	name := c.name("")
+	l, name := c.one()
 	c.lock(l, name, func(context.Context) error {
 		c.refused(c.Ctx, l, name, "with the caller's ctx, from fn's goroutine")
 		<-c.Go(func() { c.refused(c.Ctx, l, name, "with the caller's ctx, from another goroutine") })
 		ctx, cancel := context.WithTimeout(c.Ctx, soon) // enough to hear that it is taken
 		defer cancel()
-		if err := l.WithLock(ctx, name, c.never("although it is held")); !errors.Is(err, rmw.ErrContended) {
-			c.Errorf("WithLock with the caller's ctx: %v, want ErrContended once that ends", err)
-		}
+		c.is(l.WithLock(ctx, name, c.never("although it is held")), rmw.ErrContended, "WithLock with the caller's ctx")
 		c.taken(name, "after others of its process asked for it")
 		return nil
 	})
@@ -51,8 +48,7 @@ func checkTwoLocks(c *check) {
 }
 
 func checkNested(c *check) {
-	l := c.open()
-	name := c.name("")
+	l, name := c.one()
 	c.lock(l, name, func(ctx context.Context) error {
 		for _, m := range bothMethods() {
 			ran := 0
@@ -102,9 +98,7 @@ func checkNestedFails(c *check) {
 			c.taken(name, "after an inner fn ended its goroutine")
 			ended, cancel := context.WithCancel(ctx)
 			cancel()
-			if err := m.call(l, ended, name, c.never("with an ended ctx")); !errors.Is(err, context.Canceled) {
-				c.Errorf("the inner %s with an ended ctx: %v, want context.Canceled", m.name, err)
-			}
+			c.is(m.call(l, ended, name, c.never("with an ended ctx")), context.Canceled, "the inner %s with an ended ctx", m.name)
 			c.taken(name, "after an inner call with an ended ctx")
 		}
 		return ctx.Err()
@@ -113,8 +107,7 @@ func checkNestedFails(c *check) {
 }
 
 func checkNestedElsewhere(c *check) {
-	l := c.open()
-	name := c.name("")
+	l, name := c.one()
 	c.lock(l, name, func(ctx context.Context) error {
 		derived, cancel := context.WithTimeout(context.WithValue(ctx, ctxKey{}, "x"), soon)
 		defer cancel()
@@ -129,9 +122,7 @@ func checkNestedElsewhere(c *check) {
 					}
 				}))
 			}
-			for _, e := range ended {
-				<-e
-			}
+			wait(ended)
 			if n := ran.Load(); n != 3 {
 				c.Errorf("%d of 3 inner fn ran", n)
 			}
@@ -143,8 +134,7 @@ func checkNestedElsewhere(c *check) {
 }
 
 func checkNestedOutlives(c *check) {
-	a, b := c.open(), c.open()
-	name := c.name("")
+	a, b, name := c.two()
 	var inner context.Context
 	var ended atomic.Bool
 	entered, letGo := make(chan struct{}), make(chan struct{})
@@ -186,8 +176,7 @@ func checkNestedOutlives(c *check) {
 }
 
 func checkNestedRefused(c *check) {
-	l := c.open()
-	name := c.name("")
+	l, name := c.one()
 	c.lock(l, name, func(ctx context.Context) error {
 		for _, m := range bothMethods() {
 			bounded, cancel := context.WithTimeout(context.WithValue(ctx, ctxKey{}, "x"), soon)

@@ -24,9 +24,7 @@ func (c *check) queue(name string, n int, fn func(waiter int)) (run func()) {
 	}
 	return func() {
 		c.give(h)
-		for _, e := range ended {
-			<-e
-		}
+		wait(ended)
 	}
 }
 
@@ -81,9 +79,7 @@ func checkBoundedWaiting(c *check) {
 	}
 	c.Pass(beat)
 	c.give(h)
-	for _, e := range ended {
-		<-e
-	}
+	wait(ended)
 	for i, n := range of {
 		if n < turns/lockers/3 {
 			c.Errorf("of %d turns, Locker %d of %d got %d: %v", turns, i, lockers, n, of)

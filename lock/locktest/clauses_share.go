@@ -70,9 +70,7 @@ func checkMaxHold(c *check) {
 		c.Errorf("fn's ctx ended after %v, want %v", d, c.MaxHold)
 	}
 	c.gets(b, h.name, c.deadFor(), "after MaxHold", nothing)
-	if err := h.release(); !errors.Is(err, rmw.ErrLockLost) {
-		c.Errorf("fn returned nil after MaxHold: %v, want ErrLockLost", err)
-	}
+	c.is(h.release(), rmw.ErrLockLost, "fn returned nil after MaxHold")
 }
 
 // sequencer requires a Sequencer, and that its text form is read as it was written.
@@ -93,13 +91,10 @@ func (c *check) sequencer(ctx context.Context) lock.Sequencer {
 }
 
 func checkSequencer(c *check) {
-	a, b := c.open(), c.open()
-	name := c.name("")
+	a, b, name := c.two()
 	check := func(s lock.Sequencer, want error, when string) {
 		for i, l := range []lock.Locker{a, b} {
-			if err := l.(lock.Checker).Check(c.Ctx, s); !errors.Is(err, want) {
-				c.Errorf("Check by process %d %s: %v, want %v", i, when, err, want)
-			}
+			c.is(l.(lock.Checker).Check(c.Ctx, s), want, "Check by process %d %s", i, when)
 		}
 	}
 	var before []lock.Sequencer
@@ -154,8 +149,7 @@ func (c *check) noHolder(name, when string) {
 }
 
 func checkInspect(c *check) {
-	l := c.open()
-	name := c.name("")
+	l, name := c.one()
 	c.noHolder(name, "before the lock was ever taken")
 	for range 2 {
 		h := c.hold(l, name)
@@ -173,8 +167,7 @@ func checkInspect(c *check) {
 }
 
 func checkData(c *check) {
-	l := c.open()
-	name := c.name("")
+	l, name := c.one()
 	for _, data := range [][]byte{[]byte("nightly report, host 7"), nil, {0, 0xff, '\'', '\n'}, slices.Repeat([]byte{'x'}, 1024)} {
 		err := l.WithLock(lock.WithData(c.Ctx, data), name, func(context.Context) error {
 			if got := c.inspect(name).Data; !slices.Equal(got, data) {

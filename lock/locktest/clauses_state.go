@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -125,9 +124,7 @@ func (e *events) take(kinds ...lock.EventKind) []lock.Event {
 
 // lostFor judges the event of a loss.
 func (c *check) lostFor(lost lock.Event, reason lock.Loss) {
-	if !errors.Is(lost.Err, rmw.ErrLockLost) {
-		c.Errorf("the event of a loss has the error %v, want ErrLockLost", lost.Err)
-	}
+	c.is(lost.Err, rmw.ErrLockLost, "the event of a loss")
 	if lost.Loss != reason {
 		c.Errorf("the event of a loss has the reason %q, want %q: %v", lost.Loss, reason, lost.Err)
 	}
@@ -181,9 +178,8 @@ func checkTold(c *check) {
 	for _, m := range bothMethods() {
 		err := m.call(l, ctx, name, c.never("although the lock is taken"))
 		refused := told.take(lock.EventRefused)[0]
-		if !errors.Is(err, rmw.ErrContended) || !errors.Is(refused.Err, rmw.ErrContended) {
-			c.Errorf("%s, refused, returned %v, and its event has %v; want ErrContended", m.name, err, refused.Err)
-		}
+		c.is(err, rmw.ErrContended, "%s of a lock that is taken", m.name)
+		c.is(refused.Err, rmw.ErrContended, "the event of a refused %s", m.name)
 		if m.name == "WithLock" && refused.Took < hears/2 {
 			c.Errorf("the event of a wait of %v tells that it took %v", hears, refused.Took)
 		}
@@ -251,9 +247,7 @@ func checkToldWaiting(c *check) {
 	ctx, cancel := context.WithTimeout(c.Ctx, hears)
 	defer cancel()
 	_ = l.WithLock(ctx, name, c.never("although the lock is taken"))
-	if ended := told.take(lock.EventWaiting, lock.EventWaitEnded)[1]; !errors.Is(ended.Err, rmw.ErrContended) {
-		c.Errorf("a wait that was given up ended with %v, want ErrContended", ended.Err)
-	}
+	c.is(told.take(lock.EventWaiting, lock.EventWaitEnded)[1].Err, rmw.ErrContended, "the event of a wait that was given up")
 	c.give(h)
 	told.none()
 }

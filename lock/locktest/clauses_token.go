@@ -97,9 +97,7 @@ func (c *check) tokensGrowInLine() {
 			}
 		}))
 	}
-	for _, e := range ended {
-		<-e
-	}
+	wait(ended)
 }
 
 func checkTokenLost(c *check) {

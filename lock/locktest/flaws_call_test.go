@@ -28,11 +28,11 @@ func outermost(run func(call) error) func(call) error {
 }
 
 // instead replaces the errors of one kind.
-func instead(of error, with func(c call) error) func(call) error {
+func instead(of error, with func(c call, err error) error) func(call) error {
 	return func(c call) error {
 		err := c.next(c.ctx, c.fn)
 		if errors.Is(err, of) {
-			return with(c)
+			return with(c, err)
 		}
 		return err
 	}
@@ -228,25 +228,25 @@ func callFlaws() map[string]flaw {
 		"waits on when ctx has ended": {fails: "ctx-ended-waiting", run: func(c call) error {
 			return c.next(context.WithoutCancel(c.ctx), c.fn)
 		}},
-		"does not say that a canceled call has waited": {only: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call) error {
+		"does not say that a canceled call has waited": {only: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call, err error) error {
 			if errors.Is(c.ctx.Err(), context.Canceled) {
 				return c.ctx.Err()
 			}
-			return errors.Join(rmw.ErrContended, c.ctx.Err())
+			return err
 		})},
-		"takes the lock for a waiter who has given up": {fails: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call) error {
+		"takes the lock for a waiter who has given up": {fails: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call, err error) error {
 			c.l.change(c.name, func(l *memoryLock) {
 				l.queue = append(l.queue, &memoryWaiter{owner: "ghost", expires: time.Now().Add(time.Hour), wake: make(chan struct{}, 1)})
 			})
-			return errors.Join(rmw.ErrContended, c.ctx.Err())
+			return err
 		})},
-		"waits in TryLock until the deadline": {only: "try-taken", run: instead(rmw.ErrContended, func(c call) error {
+		"waits in TryLock until the deadline": {only: "try-taken", run: instead(rmw.ErrContended, func(c call, err error) error {
 			if end, limited := c.ctx.Deadline(); !c.wait && limited && time.Until(end) <= soon {
 				<-c.ctx.Done()
 			}
-			return errors.Join(rmw.ErrContended, c.ctx.Err())
+			return err
 		})},
-		"keeps the lock if fn returns ErrContended": {only: "multi", run: within(func(c call, ctx context.Context) error {
+		"keeps the lock if fn returns ErrContended": {only: "error", run: within(func(c call, ctx context.Context) error {
 			err := c.fn(ctx)
 			if isContended(err) {
 				c.keep()
@@ -277,13 +277,13 @@ func callFlaws() map[string]flaw {
 		"waits for its own lock": {fails: "nested nested-refused", run: func(c call) error {
 			return c.next(valueless{c.ctx}, c.fn)
 		}},
-		"says that a lock is taken when the store is down": {fails: "unavailable", run: instead(rmw.ErrUnavailable, func(call) error {
+		"says that a lock is taken when the store is down": {fails: "unavailable", run: instead(rmw.ErrUnavailable, func(call, error) error {
 			return rmw.ErrContended
 		})},
-		"runs fn when the store is down": {fails: "unavailable", run: instead(rmw.ErrUnavailable, func(c call) error {
+		"runs fn when the store is down": {fails: "unavailable", run: instead(rmw.ErrUnavailable, func(c call, _ error) error {
 			return c.fn(c.ctx)
 		})},
-		"returns nil though the lock was lost": {fails: "taken-away", run: instead(rmw.ErrLockLost, func(call) error { return nil })},
+		"returns nil though the lock was lost": {fails: "taken-away", run: instead(rmw.ErrLockLost, func(call, error) error { return nil })},
 		"ends fn's ctx without a cause": {fails: "taken-away cut-off", run: within(func(c call, ctx context.Context) error {
 			plain, cancel := context.WithCancel(context.WithoutCancel(ctx))
 			defer context.AfterFunc(ctx, cancel)()

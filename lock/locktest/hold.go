@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/unwatch/unwatch/lock"
@@ -20,6 +21,26 @@ type method struct {
 
 func bothMethods() []method {
 	return []method{{"WithLock", lock.Locker.WithLock}, {"TryLock", lock.Locker.TryLock}}
+}
+
+// one opens a process and names a lock.
+func (c *check) one() (l lock.Locker, name string) { return c.open(), c.name("") }
+
+// two opens two processes and names a lock.
+func (c *check) two() (a, b lock.Locker, name string) { return c.open(), c.open(), c.name("") }
+
+// is requires an error.
+func (c *check) is(err, want error, format string, args ...any) {
+	if !errors.Is(err, want) {
+		c.Errorf("%s: %v, want %v", fmt.Sprintf(format, args...), err, want)
+	}
+}
+
+// wait waits for goroutines.
+func wait(ended []<-chan struct{}) {
+	for _, e := range ended {
+		<-e
+	}
 }
 
 func nothing(context.Context) error { return nil }
@@ -104,9 +125,7 @@ func (c *check) taken(name, when string) {
 
 // refused requires TryLock to say that the lock is taken.
 func (c *check) refused(ctx context.Context, l lock.Locker, name, when string) {
-	if err := l.TryLock(ctx, name, c.never(when)); !errors.Is(err, rmw.ErrContended) {
-		c.Errorf("TryLock %s: %v, want ErrContended", when, err)
-	}
+	c.is(l.TryLock(ctx, name, c.never(when)), rmw.ErrContended, "TryLock %s", when)
 }
 
 // free requires that another process can have the lock, by now or as soon as the

@@ -178,22 +178,6 @@ func TestFailedMajorityIsGivenBack(t *testing.T) {
 	})
 }
 
-func TestMaxWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		a, b := f.open(redlock.Config{}), f.open(redlock.Config{MaxWait: time.Second})
-		require.NoError(t, a.WithLock(t.Context(), "a", func(ctx context.Context) error {
-			began := time.Now()
-			err := b.WithLock(ctx, "a", nothing)
-			assert.Equal(t, time.Second, time.Since(began))
-			assert.ErrorIs(t, err, rmw.ErrContended)
-			assert.ErrorContains(t, err, "Config.MaxWait")
-			assert.True(t, rmw.Retryable(err))
-			return nil
-		}))
-	})
-}
-
 // A server that forgets the scripts gets them whole, and only the scripts.
 func TestForgottenScripts(t *testing.T) {
 	withThree(t, func(t *testing.T, f *fixture, p *process) {

@@ -134,50 +134,6 @@ func TestCtxEndsWhileAsking(t *testing.T) {
 	})
 }
 
-// A wait under another lock that is lost says so.
-func TestCtxEndsByAnotherLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, 3)
-		a, b := f.open(redlock.Config{}), f.open(redlock.Config{})
-		require.NoError(t, b.WithLock(t.Context(), "b", func(context.Context) error {
-			err := a.WithLock(t.Context(), "a", func(ctx context.Context) error {
-				synctest.Wait()
-				f.takeAway("a", 0, 1, 2)
-				return a.WithLock(ctx, "b", nothing)
-			})
-			for _, want := range []error{context.Canceled, rmw.ErrContended, rmw.ErrLockLost} {
-				require.ErrorIs(t, err, want)
-			}
-			return nil
-		}))
-	})
-}
-
-// Close waits for what runs, also for an inner fn that outlives the outer one, and
-// for what is on its way.
-func TestClose(t *testing.T) {
-	withThree(t, func(t *testing.T, f *fixture, p *process) {
-		began := time.Now()
-		inner := make(chan struct{})
-		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
-			go func() {
-				assert.NoError(t, p.WithLock(context.WithoutCancel(ctx), "a", func(context.Context) error {
-					close(inner)
-					time.Sleep(time.Minute - time.Second) // within MaxHold
-					return nil
-				}))
-			}()
-			<-inner
-			return nil
-		}))
-		assert.Zero(t, time.Since(began))
-		require.NoError(t, p.Close())
-		assert.Equal(t, time.Minute-time.Second, time.Since(began))
-		assert.Equal(t, f.nobody(), f.holders("a"))
-		require.ErrorIs(t, p.WithLock(t.Context(), "a", nothing), rmw.ErrClosed)
-	})
-}
-
 // Close does not wait for the ghosts of SETs.
 func TestCloseWithDoubts(t *testing.T) {
 	withThree(t, func(t *testing.T, f *fixture, p *process) {
