@@ -157,27 +157,24 @@ func (b bed) searchesOnLaggingServer(t *testing.T) {
 	require.NoError(t, l.WithLock(t.Context(), "lag", nothing))
 	var created int
 	var lags atomic.Bool
-	zklock.Wrap(l, func(c client) client {
-		return &faulty{
-			client: c,
-			create: func(next func() (string, error)) (string, error) {
-				created++
-				if _, err := next(); err != nil {
-					return "", err
-				}
-				lags.Store(true)
-				return "", zk.ErrConnectionClosed
-			},
-			children: func(next func() ([]string, *zk.Stat, error)) ([]string, *zk.Stat, error) {
-				if lags.Load() {
-					return nil, &zk.Stat{}, nil
-				}
-				return next()
-			},
-			sync: func(next func() (string, error)) (string, error) {
-				lags.Store(false)
-				return next()
-			},
+	fail(l, func(f *faulty) {
+		f.create = func(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+			created++
+			if _, err := f.client.Create(path, data, flags, acl); err != nil {
+				return "", err
+			}
+			lags.Store(true)
+			return "", zk.ErrConnectionClosed
+		}
+		f.children = func(path string) ([]string, *zk.Stat, error) {
+			if lags.Load() {
+				return nil, &zk.Stat{}, nil
+			}
+			return f.client.Children(path)
+		}
+		f.sync = func(path string) (string, error) {
+			lags.Store(false)
+			return f.client.Sync(path)
 		}
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), soon) // in which it would wait for itself
@@ -191,12 +188,12 @@ func (b bed) createsLate(t *testing.T) {
 	l := open(t, b.members, zklock.Config{})
 	require.NoError(t, l.WithLock(t.Context(), "late", nothing))
 	asked, late := make(chan struct{}), make(chan struct{})
-	zklock.Wrap(l, func(c client) client {
-		return &faulty{client: c, create: func(next func() (string, error)) (string, error) {
+	fail(l, func(f *faulty) {
+		f.create = func(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 			close(asked)
 			<-late
-			return next()
-		}}
+			return f.client.Create(path, data, flags, acl)
+		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	waited := make(chan error, 1)
@@ -212,12 +209,12 @@ func (b bed) createsLate(t *testing.T) {
 // A node that belongs to an expired session is no lock: ZooKeeper is about to delete it.
 func (b bed) findsNodeOfAnotherSession(t *testing.T) {
 	l := open(t, b.members, zklock.Config{})
-	zklock.Wrap(l, func(c client) client {
-		return &faulty{client: c, exists: func(next func() (bool, *zk.Stat, error)) (bool, *zk.Stat, error) {
-			ok, stat, err := next()
+	fail(l, func(f *faulty) {
+		f.exists = func(path string) (bool, *zk.Stat, error) {
+			ok, stat, err := f.client.Exists(path)
 			stat.EphemeralOwner++
 			return ok, stat, err
-		}}
+		}
 	})
 	err := l.WithLock(t.Context(), "session", func(context.Context) error {
 		assert.Fail(t, "fn was called")
@@ -233,9 +230,7 @@ func (b bed) losesSession(t *testing.T) {
 	l := open(t, b.members, zklock.Config{})
 	require.NoError(t, l.WithLock(t.Context(), "expired", nothing))
 	var expired atomic.Int64
-	zklock.Wrap(l, func(c client) client {
-		return &faulty{client: c, sessionID: func(id int64) int64 { return id + expired.Load() }}
-	})
+	fail(l, func(f *faulty) { f.sessionID = func() int64 { return f.client.SessionID() + expired.Load() } })
 	held := hold(t.Context(), t, l, "expired")
 	expired.Store(1)
 	l.Renew()
@@ -249,13 +244,13 @@ func (b bed) losesSession(t *testing.T) {
 func (b bed) failsToDelete(t *testing.T) {
 	l := open(t, b.members, zklock.Config{})
 	var fails atomic.Bool
-	zklock.Wrap(l, func(c client) client {
-		return &faulty{client: c, deletes: func(next func() error) error {
+	fail(l, func(f *faulty) {
+		f.deletes = func(path string, version int32) error {
 			if fails.Load() {
 				return zk.ErrConnectionClosed
 			}
-			return next()
-		}}
+			return f.client.Delete(path, version)
+		}
 	})
 	held := hold(t.Context(), t, l, "orphan")
 	sequencer, err := lock.SequencerOf(held.Context())
@@ -273,11 +268,11 @@ func (b bed) failsToDelete(t *testing.T) {
 func (b bed) hasNoContainers(t *testing.T) {
 	l := open(t, b.members, zklock.Config{Root: "/old/root"})
 	asked := 0
-	zklock.Wrap(l, func(c client) client {
-		return &faulty{client: c, createContainer: func() (string, error) {
+	fail(l, func(f *faulty) {
+		f.createContainer = func(string, []byte, int32, []zk.ACL) (string, error) {
 			asked++
 			return "", errors.New("unknown error: -6")
-		}}
+		}
 	})
 	for range 3 {
 		require.NoError(t, l.WithLock(t.Context(), "old", nothing))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,14 +131,14 @@ func TestLocker(t *testing.T) {
 // target is the subject of the suite.
 func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.Config) locktest.Target {
 	networks, clocks := map[lock.Locker]*contract.Network{}, map[lock.Locker]*contract.Clock{}
-	sessions, requests := map[lock.Locker]*session{}, &atomic.Int64{}
+	wires := map[lock.Locker]*wire{}
 	var last *zklock.Locker
 	observed := func(tb testing.TB, o lock.Observer) lock.Locker {
 		network, clock, mine := &contract.Network{}, &contract.Clock{}, cfg
 		mine.Now, mine.Observer = clock.Now, o
-		own := &session{requests: requests}
-		l := open(tb, members, zklock.Config{Config: mine, Dial: own.dialer(dialer(network))})
-		networks[l], clocks[l], sessions[l], last = network, clock, own, l
+		w := &wire{next: dialer(network)}
+		l := open(tb, members, zklock.Config{Config: mine, Dial: w.dial})
+		networks[l], clocks[l], wires[l], last = network, clock, w, l
 		_, _ = l.Inspect(tb.Context(), "any") // begins the session, which takes a busy server longer than a request
 		return l
 	}
@@ -154,11 +153,16 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 		Ordered:   true,
 		Queued:    func(name string) int { return len(bed{members, admin}.nodes(t, last, name)) },
 		Jeopardy:  true,
-		Requests:  func() int { return int(requests.Load()) },
-		Wanted:    true,
-		Checks:    true,
-		Inspects:  true,
-		Data:      true,
+		Requests: func() (sum int) {
+			for _, w := range wires {
+				sum += w.all()
+			}
+			return sum
+		},
+		Wanted:   true,
+		Checks:   true,
+		Inspects: true,
+		Data:     true,
 		Faults: locktest.Faults{
 			TakeAway:  func(_ context.Context, name string) error { return takeAway(admin, zklock.NodeOf(last, name)) },
 			Cut:       func(l lock.Locker) (restore func()) { return networks[l].Cut() },
@@ -166,7 +170,7 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 			LoseReply: func(l lock.Locker) func() { return networks[l].LoseReplies() },
 			Late:      func(l lock.Locker) func() { return networks[l].Delay() },
 			Reconnect: func(l lock.Locker) { networks[l].Break() },
-			Expire:    func(l lock.Locker) { require.NoError(t, sessions[l].expire(members)) },
+			Expire:    func(l lock.Locker) { require.NoError(t, wires[l].expire(members)) },
 			Restart: func() {
 				require.NoError(t, members[0].Kill())
 				require.NoError(t, members[0].Restart(t.Context()))
