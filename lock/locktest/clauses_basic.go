@@ -37,16 +37,11 @@ func checkRuns(c *check) {
 	}
 }
 
-func checkError(c *check) {
-	l := c.open()
+func checkError(ctx context.Context, c *check, l lock.Locker, m method, name string) {
 	refusal := fmt.Errorf("the room is full: %w", rmw.ErrContended)
-	for _, m := range bothMethods() {
-		name := c.name(m.name)
-		err := m.call(l, c.Ctx, name, func(context.Context) error { return refusal })
-		if err != refusal { //nolint:errorlint // the very same error is promised
-			c.Errorf("%s returned %v, not fn's own error", m.name, err)
-		}
-		c.free(name, "after fn returned an error")
+	err := m.call(l, ctx, name, func(context.Context) error { return refusal })
+	if err != refusal { //nolint:errorlint // the very same error is promised
+		c.Errorf("%s returned %v, not fn's own error", m.name, err)
 	}
 }
 
@@ -148,14 +143,9 @@ func checkOddNames(c *check) {
 	}
 }
 
-func checkInvalid(c *check) {
-	l := c.open()
-	for _, m := range bothMethods() {
-		c.is(m.call(l, c.Ctx, "", c.never("without a name")), rmw.ErrInvalid, "%s without a name", m.name)
-		name := c.name(m.name)
-		c.is(m.call(l, c.Ctx, name, nil), rmw.ErrInvalid, "%s with a nil fn", m.name)
-		c.free(name, "after a nil fn")
-	}
+func checkInvalid(_ context.Context, c *check, l lock.Locker, m method, name string) {
+	c.is(m.call(l, c.Ctx, "", c.never("without a name")), rmw.ErrInvalid, "%s without a name", m.name)
+	c.is(m.call(l, c.Ctx, name, nil), rmw.ErrInvalid, "%s with a nil fn", m.name)
 }
 
 func checkClosed(c *check) {

@@ -12,51 +12,36 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func checkPanic(c *check) {
-	l := c.open()
-	for _, m := range bothMethods() {
-		name := c.name(m.name)
-		func() {
-			defer func() {
-				if p := recover(); p != "boom" {
-					c.Errorf("recovered %v, want fn's own panic value", p)
-				}
-			}()
-			err := m.call(l, c.Ctx, name, func(context.Context) error { panic("boom") })
-			c.Errorf("%s returned %v although fn panicked", m.name, err)
-		}()
-		c.free(name, "after a panic")
-	}
+func checkPanic(ctx context.Context, c *check, l lock.Locker, m method, name string) {
+	defer func() {
+		if p := recover(); p != "boom" {
+			c.Errorf("recovered %v, want fn's own panic value", p)
+		}
+	}()
+	err := m.call(l, ctx, name, func(context.Context) error { panic("boom") })
+	c.Errorf("%s returned %v although fn panicked", m.name, err)
 }
 
-func checkGoexit(c *check) {
-	l := c.open()
-	for _, m := range bothMethods() {
-		name := c.name(m.name)
-		<-c.Go(func() {
-			err := m.call(l, c.Ctx, name, func(context.Context) error {
-				runtime.Goexit()
-				return nil
-			})
-			c.Errorf("%s returned %v although fn ended its goroutine", m.name, err)
-		})
-		c.free(name, "after fn ended its goroutine")
-	}
-}
-
-func checkGoroutine(c *check) {
-	l := c.open()
-	caller := goroutine()
-	for _, m := range bothMethods() {
-		err := m.call(l, c.Ctx, c.name(m.name), func(context.Context) error {
-			if fn := goroutine(); fn != caller {
-				c.Errorf("fn ran on goroutine %s, the caller is %s", fn, caller)
-			}
+func checkGoexit(ctx context.Context, c *check, l lock.Locker, m method, name string) {
+	<-c.Go(func() {
+		err := m.call(l, ctx, name, func(context.Context) error {
+			runtime.Goexit()
 			return nil
 		})
-		if err != nil {
-			c.Errorf("%s: %v", m.name, err)
+		c.Errorf("%s returned %v although fn ended its goroutine", m.name, err)
+	})
+}
+
+func checkGoroutine(_ context.Context, c *check, l lock.Locker, m method, name string) {
+	caller := goroutine()
+	err := m.call(l, c.Ctx, name, func(context.Context) error {
+		if fn := goroutine(); fn != caller {
+			c.Errorf("fn ran on goroutine %s, the caller is %s", fn, caller)
 		}
+		return nil
+	})
+	if err != nil {
+		c.Errorf("%s: %v", m.name, err)
 	}
 }
 
@@ -69,55 +54,42 @@ func goroutine() string {
 
 type ctxKey struct{}
 
-func checkCtxValues(c *check) {
-	l := c.open()
+func checkCtxValues(_ context.Context, c *check, l lock.Locker, m method, name string) {
 	ctx := context.WithValue(c.Ctx, ctxKey{}, "the caller's")
-	for _, m := range bothMethods() {
-		err := m.call(l, ctx, c.name(m.name), func(ctx context.Context) error {
-			if ctx.Value(ctxKey{}) != "the caller's" {
-				c.Errorf("fn's ctx lacks the caller's value")
-			}
-			return nil
-		})
-		if err != nil {
-			c.Errorf("%s: %v", m.name, err)
+	err := m.call(l, ctx, name, func(ctx context.Context) error {
+		if ctx.Value(ctxKey{}) != "the caller's" {
+			c.Errorf("fn's ctx lacks the caller's value")
 		}
+		return nil
+	})
+	if err != nil {
+		c.Errorf("%s: %v", m.name, err)
 	}
 }
 
-func checkCtxEndedBefore(c *check) {
-	l := c.open()
-	ctx, cancel := context.WithCancel(c.Ctx)
+func checkCtxEndedBefore(ctx context.Context, c *check, l lock.Locker, m method, name string) {
+	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	for _, m := range bothMethods() {
-		name := c.name(m.name)
-		c.is(m.call(l, ctx, name, c.never("with an ended ctx")), context.Canceled, "%s", m.name)
-		c.free(name, "after a call with an ended ctx")
-	}
+	c.is(m.call(l, ctx, name, c.never("with an ended ctx")), context.Canceled, "%s", m.name)
 }
 
-func checkCtxEndedInFn(c *check) {
-	l := c.open()
-	for _, m := range bothMethods() {
-		name := c.name(m.name)
-		ctx, cancel := context.WithCancel(c.Ctx)
-		err := m.call(l, ctx, name, func(ctx context.Context) error {
-			cancel()
-			if !c.Within(soon, ctx.Done()) {
-				c.Errorf("fn's ctx did not end with the caller's")
-			}
-			if errors.Is(context.Cause(ctx), rmw.ErrLockLost) {
-				c.Errorf("fn's ctx ended because %v, want the caller's cause", context.Cause(ctx))
-			}
-			c.Pass(beat)
-			c.taken(name, "while fn runs on although its ctx has ended")
-			return nil
-		})
+func checkCtxEndedInFn(_ context.Context, c *check, l lock.Locker, m method, name string) {
+	ctx, cancel := context.WithCancel(c.Ctx)
+	err := m.call(l, ctx, name, func(ctx context.Context) error {
 		cancel()
-		if err != nil && !errors.Is(err, context.Canceled) {
-			c.Errorf("%s: %v, want nil or context.Canceled", m.name, err)
+		if !c.Within(soon, ctx.Done()) {
+			c.Errorf("fn's ctx did not end with the caller's")
 		}
-		c.free(name, "after fn returned, with an ended ctx")
+		if errors.Is(context.Cause(ctx), rmw.ErrLockLost) {
+			c.Errorf("fn's ctx ended because %v, want the caller's cause", context.Cause(ctx))
+		}
+		c.Pass(beat)
+		c.taken(name, "while fn runs on although its ctx has ended")
+		return nil
+	})
+	cancel()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		c.Errorf("%s: %v, want nil or context.Canceled", m.name, err)
 	}
 }
 

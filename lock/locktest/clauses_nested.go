@@ -3,10 +3,10 @@ package locktest
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -47,90 +47,57 @@ func checkTwoLocks(c *check) {
 	}
 }
 
-func checkNested(c *check) {
-	l, name := c.one()
+func checkNested(_ context.Context, c *check, l lock.Locker, m method, name string) {
 	c.lock(l, name, func(ctx context.Context) error {
-		for _, m := range bothMethods() {
-			ran := 0
-			err := m.call(l, ctx, name, func(ctx context.Context) error {
+		ran := 0
+		err := m.call(l, ctx, name, func(ctx context.Context) error {
+			ran++
+			return m.call(l, ctx, name, func(ctx context.Context) error {
 				ran++
-				return m.call(l, ctx, name, func(ctx context.Context) error {
-					ran++
-					c.taken(name, "while an inner fn runs")
-					return ctx.Err()
-				})
+				c.taken(name, "while an inner fn runs")
+				return ctx.Err()
 			})
-			if err != nil || ran != 2 {
-				c.Errorf("%s with fn's ctx: %v, and %d of 2 inner fn ran", m.name, err, ran)
-			}
-			c.taken(name, "after an inner fn returned")
-			c.refused(c.Ctx, l, name, "with the caller's ctx, after an inner fn returned")
+		})
+		if err != nil || ran != 2 {
+			c.Errorf("%s with fn's ctx: %v, and %d of 2 inner fn ran", m.name, err, ran)
 		}
+		c.taken(name, "after an inner fn returned")
+		c.refused(c.Ctx, l, name, "with the caller's ctx, after an inner fn returned")
 		return nil
 	})
-	c.free(name, "after the outer fn returned")
 }
 
-func checkNestedFails(c *check) {
-	l := c.open()
-	refusal := errors.New("the room is full")
-	name := c.name("")
+func checkNestedFails(_ context.Context, c *check, l lock.Locker, m method, name string) {
 	c.lock(l, name, func(ctx context.Context) error {
-		for _, m := range bothMethods() {
-			err := m.call(l, ctx, name, func(context.Context) error { return refusal })
-			if err != refusal { //nolint:errorlint // the very same error is promised
-				c.Errorf("the inner %s returned %v, not fn's own error", m.name, err)
-			}
-			c.taken(name, "after an inner fn failed")
-			func() {
-				defer func() {
-					if p := recover(); p != "boom" {
-						c.Errorf("recovered %v, want the inner fn's own panic value", p)
-					}
-				}()
-				_ = m.call(l, ctx, name, func(context.Context) error { panic("boom") })
-			}()
-			c.taken(name, "after an inner fn panicked")
-			<-c.Go(func() {
-				_ = m.call(l, ctx, name, func(context.Context) error { runtime.Goexit(); return nil })
-				c.Errorf("the inner %s returned although its fn ended its goroutine", m.name)
-			})
-			c.taken(name, "after an inner fn ended its goroutine")
-			ended, cancel := context.WithCancel(ctx)
-			cancel()
-			c.is(m.call(l, ended, name, c.never("with an ended ctx")), context.Canceled, "the inner %s with an ended ctx", m.name)
-			c.taken(name, "after an inner call with an ended ctx")
+		for i, check := range []eachFunc{checkError, checkPanic, checkGoexit, checkCtxEndedBefore} {
+			check(ctx, c, l, m, name)
+			c.taken(name, "after an inner fn "+[]string{"failed", "panicked", "ended its goroutine", "was not called"}[i])
 		}
 		return ctx.Err()
 	})
-	c.free(name, "after the outer fn returned")
 }
 
-func checkNestedElsewhere(c *check) {
-	l, name := c.one()
+func checkNestedElsewhere(_ context.Context, c *check, l lock.Locker, m method, name string) {
 	c.lock(l, name, func(ctx context.Context) error {
 		derived, cancel := context.WithTimeout(context.WithValue(ctx, ctxKey{}, "x"), soon)
 		defer cancel()
-		for _, m := range bothMethods() {
-			var ran atomic.Int64
-			var ended []<-chan struct{}
-			for range 3 {
-				ended = append(ended, c.Go(func() {
-					err := m.call(l, derived, name, func(context.Context) error { ran.Add(1); return nil })
-					if err != nil {
-						c.Errorf("%s on another goroutine, with fn's ctx: %v", m.name, err)
-					}
-				}))
-			}
-			wait(ended)
-			if n := ran.Load(); n != 3 {
-				c.Errorf("%d of 3 inner fn ran", n)
-			}
-			c.taken(name, "after inner fn on other goroutines returned")
+		var ran atomic.Int64
+		var ended []<-chan struct{}
+		for range 3 {
+			ended = append(ended, c.Go(func() {
+				err := m.call(l, derived, name, func(context.Context) error { ran.Add(1); return nil })
+				if err != nil {
+					c.Errorf("%s on another goroutine, with fn's ctx: %v", m.name, err)
+				}
+			}))
 		}
+		wait(ended)
+		if n := ran.Load(); n != 3 {
+			c.Errorf("%d of 3 inner fn ran", n)
+		}
+		c.taken(name, "after inner fn on other goroutines returned")
 		return nil
 	})
-	c.free(name, "after the outer fn returned")
 }
 
 func checkNestedOutlives(c *check) {
@@ -175,20 +142,16 @@ func checkNestedOutlives(c *check) {
 	c.free(name, "after all have returned")
 }
 
-func checkNestedRefused(c *check) {
-	l, name := c.one()
+func checkNestedRefused(_ context.Context, c *check, l lock.Locker, m method, name string) {
 	c.lock(l, name, func(ctx context.Context) error {
-		for _, m := range bothMethods() {
-			bounded, cancel := context.WithTimeout(context.WithValue(ctx, ctxKey{}, "x"), soon)
-			began := time.Now()
-			err := m.call(l, bounded, name, c.never("within itself"))
-			if took := time.Since(began); !errors.Is(err, rmw.ErrInvalid) || bounded.Err() != nil {
-				c.Errorf("%s within itself: %v after %v, want ErrInvalid at once", m.name, err, took)
-			}
-			cancel()
-			c.taken(name, "after it was asked for within itself")
+		bounded, cancel := context.WithTimeout(context.WithValue(ctx, ctxKey{}, "x"), soon)
+		began := time.Now()
+		err := m.call(l, bounded, name, c.never("within itself"))
+		if took := time.Since(began); !errors.Is(err, rmw.ErrInvalid) || bounded.Err() != nil {
+			c.Errorf("%s within itself: %v after %v, want ErrInvalid at once", m.name, err, took)
 		}
+		cancel()
+		c.taken(name, "after it was asked for within itself")
 		return nil
 	})
-	c.free(name, "after fn returned")
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // within has fn run within change.
-func within(change func(c call, ctx context.Context) error) func(call) error {
+func within(change func(ctx context.Context, c call) error) func(call) error {
 	return func(c call) error {
-		return c.next(c.ctx, func(ctx context.Context) error { return change(c, ctx) })
+		return c.next(c.ctx, func(ctx context.Context) error { return change(ctx, c) })
 	}
 }
 
@@ -62,7 +62,7 @@ func freesLost(frees func(c call, l *memoryLock) bool) func(call) error {
 	}
 }
 
-func wrapError(c call, ctx context.Context) error {
+func wrapError(ctx context.Context, c call) error {
 	if err := c.fn(ctx); err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
@@ -76,6 +76,25 @@ func swallowPanic(c call) (err error) {
 		}
 	}()
 	return c.next(c.ctx, c.fn)
+}
+
+// abandons keeps the lock if fn ends its goroutine, and perhaps if it panics.
+func abandons(onPanic bool) func(call) error {
+	return within(func(ctx context.Context, c call) error {
+		returned := false
+		defer func() {
+			p := recover()
+			if !returned && (p == nil || onPanic) {
+				c.keep()
+			}
+			if p != nil {
+				panic(p)
+			}
+		}()
+		err := c.fn(ctx)
+		returned = true
+		return err
+	})
 }
 
 func ignoreEnded(c call) error {
@@ -113,7 +132,7 @@ func (h changedHeld) State() lock.State                         { return h.state
 
 // holds runs fn with a changed lock.Held.
 func holds(change func(c call, h *changedHeld)) func(call) error {
-	return within(func(c call, ctx context.Context) error {
+	return within(func(ctx context.Context, c call) error {
 		h := changedHeld{
 			Held:  ctx.Value(lock.ContextKey{}).(lock.Held),
 			token: func(token uint64, err error) (uint64, error) { return token, err },
@@ -164,55 +183,32 @@ func callFlaws() map[string]flaw {
 			}
 			return c.next(c.ctx, c.fn)
 		}},
-		"gives back only when fn returns": {fails: "panic goexit", run: within(func(c call, ctx context.Context) error {
-			returned := false
-			defer func() {
-				if !returned {
-					c.keep()
-				}
-			}()
-			err := c.fn(ctx)
-			returned = true
-			return err
-		})},
-		"keeps the lock if fn ends its goroutine": {only: "goexit", run: outermost(within(func(c call, ctx context.Context) error {
-			ended := true
-			defer func() {
-				if p := recover(); p != nil {
-					panic(p)
-				}
-				if ended {
-					c.keep()
-				}
-			}()
-			err := c.fn(ctx)
-			ended = false
-			return err
-		}))},
-		"turns fn's panic into an error":         {fails: "panic nested-fails", run: swallowPanic},
-		"turns an outermost panic into an error": {only: "panic", run: outermost(swallowPanic)},
-		"wraps fn's error":                       {fails: "error nested-fails", run: within(wrapError)},
-		"wraps an outermost error":               {only: "error", run: outermost(within(wrapError))},
-		"starts with an ended ctx":               {fails: "ctx-ended-before nested-fails", run: ignoreEnded},
-		"starts outermost with an ended ctx":     {only: "ctx-ended-before", run: outermost(ignoreEnded)},
-		"takes the lock before it looks at fn": {only: "invalid", runsNil: true, run: within(func(c call, ctx context.Context) error {
+		"gives back only when fn returns":         {fails: "panic goexit", run: abandons(true)},
+		"keeps the lock if fn ends its goroutine": {only: "goexit", run: outermost(abandons(false))},
+		"turns fn's panic into an error":          {fails: "panic nested-fails", run: swallowPanic},
+		"turns an outermost panic into an error":  {only: "panic", run: outermost(swallowPanic)},
+		"wraps fn's error":                        {fails: "error nested-fails", run: within(wrapError)},
+		"wraps an outermost error":                {only: "error", run: outermost(within(wrapError))},
+		"starts with an ended ctx":                {fails: "ctx-ended-before nested-fails", run: ignoreEnded},
+		"starts outermost with an ended ctx":      {only: "ctx-ended-before", run: outermost(ignoreEnded)},
+		"takes the lock before it looks at fn": {only: "invalid", runsNil: true, run: within(func(ctx context.Context, c call) error {
 			return c.fn(ctx)
 		})},
-		"gives fn a ctx of its own": {fails: "ctx-values ctx-ended-in-fn", run: within(func(c call, _ context.Context) error {
+		"gives fn a ctx of its own": {fails: "ctx-values ctx-ended-in-fn", run: within(func(_ context.Context, c call) error {
 			return c.fn(context.Background())
 		})},
-		"hides the values of the ctx": {only: "ctx-values", run: within(func(c call, ctx context.Context) error {
+		"hides the values of the ctx": {only: "ctx-values", run: within(func(ctx context.Context, c call) error {
 			return c.fn(context.WithValue(ctx, ctxKey{}, nil))
 		})},
-		"leaves its ctx the token of an outer lock": {fails: "token token-none", run: within(func(c call, ctx context.Context) error {
+		"leaves its ctx the token of an outer lock": {fails: "token token-none", run: within(func(ctx context.Context, c call) error {
 			return c.fn(context.WithValue(ctx, lock.ContextKey{}, c.ctx.Value(lock.ContextKey{})))
 		})},
-		"runs fn on another goroutine": {fails: "goroutine", run: within(func(c call, ctx context.Context) error {
+		"runs fn on another goroutine": {fails: "goroutine", run: within(func(ctx context.Context, c call) error {
 			done := make(chan error)
 			go func() { done <- c.fn(ctx) }()
 			return <-done
 		})},
-		"gives back with the caller's ctx, which has ended": {fails: "ctx-ended-in-fn", run: within(func(c call, ctx context.Context) error {
+		"gives back with the caller's ctx, which has ended": {fails: "ctx-ended-in-fn", run: within(func(ctx context.Context, c call) error {
 			err := c.fn(ctx)
 			if ctx.Err() != nil {
 				c.keep()
@@ -246,13 +242,13 @@ func callFlaws() map[string]flaw {
 			}
 			return err
 		})},
-		"keeps the lock if fn returns ErrContended": {only: "error", run: within(func(c call, ctx context.Context) error {
+		"keeps the lock if fn returns ErrContended": {only: "error", run: outermost(within(func(ctx context.Context, c call) error {
 			err := c.fn(ctx)
 			if isContended(err) {
 				c.keep()
 			}
 			return err
-		})},
+		}))},
 		"detaches fn's ctx from an outer lock": {fails: "multi-lost multi-stall", run: func(c call) error {
 			return c.next(context.WithoutCancel(c.ctx), c.fn)
 		}},
@@ -284,12 +280,12 @@ func callFlaws() map[string]flaw {
 			return c.fn(c.ctx)
 		})},
 		"returns nil though the lock was lost": {fails: "taken-away", run: instead(rmw.ErrLockLost, func(call, error) error { return nil })},
-		"ends fn's ctx without a cause": {fails: "taken-away cut-off", run: within(func(c call, ctx context.Context) error {
+		"ends fn's ctx without a cause": {fails: "taken-away cut-off", run: within(func(ctx context.Context, c call) error {
 			plain, cancel := context.WithCancel(context.WithoutCancel(ctx))
 			defer context.AfterFunc(ctx, cancel)()
 			return c.fn(plain)
 		})},
-		"leaves it to a timer to end fn's ctx": {fails: "stall", run: within(func(c call, ctx context.Context) error {
+		"leaves it to a timer to end fn's ctx": {fails: "stall", run: within(func(ctx context.Context, c call) error {
 			return c.fn(erringContext{ctx, func() error {
 				select {
 				case <-ctx.Done():
@@ -321,7 +317,7 @@ func callFlaws() map[string]flaw {
 		"frees the lock of the next holder when fn returns": {only: "not-anothers", run: freesLost(func(c call, l *memoryLock) bool {
 			return l.client != c.l.mine
 		})},
-		"ends fn's ctx in jeopardy": {only: "jeopardy", run: within(func(c call, ctx context.Context) error {
+		"ends fn's ctx in jeopardy": {only: "jeopardy", run: within(func(ctx context.Context, c call) error {
 			return c.fn(erringContext{ctx, func() error {
 				if lock.StateOf(ctx) == lock.Jeopardy {
 					return context.Canceled

@@ -23,6 +23,21 @@ func bothMethods() []method {
 	return []method{{"WithLock", lock.Locker.WithLock}, {"TryLock", lock.Locker.TryLock}}
 }
 
+// eachFunc checks one method with a ctx.
+type eachFunc = func(ctx context.Context, c *check, l lock.Locker, m method, name string)
+
+// each runs a check of each method, on a lock that must be free afterwards.
+func each(run eachFunc) func(c *check) {
+	return func(c *check) {
+		l := c.open()
+		for _, m := range bothMethods() {
+			name := c.name(m.name)
+			run(c.Ctx, c, l, m, name)
+			c.free(name, "after "+m.name+" has ended")
+		}
+	}
+}
+
 // one opens a process and names a lock.
 func (c *check) one() (l lock.Locker, name string) { return c.open(), c.name("") }
 
