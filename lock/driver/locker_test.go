@@ -181,7 +181,10 @@ func TestWaitsForASilentServiceEndWithTheirCtx(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := open(silent, driver.Config{MaxWait: time.Second})
 			began := time.Now()
-			require.ErrorIs(t, l.WithLock(t.Context(), "a", nothing), rmw.ErrContended)
+			err := l.WithLock(t.Context(), "a", nothing)
+			require.ErrorIs(t, err, rmw.ErrContended)
+			require.ErrorContains(t, err, "Config.MaxWait")
+			assert.True(t, rmw.Retryable(err))
 			assert.Equal(t, time.Second, time.Since(began))
 			require.NoError(t, l.Close())
 		})

@@ -117,6 +117,29 @@ func (f *fixture) warm(p *process) {
 	}
 }
 
+// eachOutage runs a test for each way in which nodes do not serve a process, with three masters.
+func eachOutage(t *testing.T, test func(t *testing.T, f *fixture, p *process, down func(command string, nodes ...int))) {
+	for name, fault := range map[string]proxytest.Fault{
+		"refused": {}, "broken": {}, "hangs": {Action: proxytest.HangRequest}, "errors": {Action: proxytest.RefuseWith, Text: "LOADING"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f, p := three(t)
+			test(t, f, p, func(command string, nodes ...int) {
+				for _, i := range nodes {
+					switch name {
+					case "refused":
+						p.cut(i)
+					case "broken":
+						f.nodes[i].Down(0)
+					default:
+						f.on(i, command, fault)
+					}
+				}
+			})
+		})
+	}
+}
+
 func nothing(context.Context) error { return nil }
 
 // holders returns who has the lock, by node.

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/lockupdate/redlock"
-	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -57,26 +56,11 @@ func lostAfter(t *testing.T, f *fixture, p *process, sabotage func()) time.Durat
 // A majority that cannot be reached any more ends fn's ctx before the validity of
 // the lock ends; a minority does not.
 func TestMajorityLostWhileHeld(t *testing.T) {
-	for name, lose := range map[string]func(f *fixture, p *process){
-		"cut": func(_ *fixture, p *process) { p.cut(0, 1) },
-		"hang": func(f *fixture, _ *process) {
-			for _, i := range []int{0, 1} {
-				f.on(i, "EVALSHA", proxytest.Fault{Action: proxytest.HangRequest})
-			}
-		},
-		"errors": func(f *fixture, _ *process) {
-			for _, i := range []int{0, 1} {
-				f.on(i, "EVALSHA", proxytest.Fault{Action: proxytest.RefuseWith, Text: "READONLY"})
-			}
-		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			f, p := three(t)
-			after := lostAfter(t, f, p, func() { lose(f, p) })
-			assert.Equal(t, usable, after)
-			assert.Less(t, after, lease-drift, "before the validity ends")
-		})
-	}
+	eachOutage(t, func(t *testing.T, f *fixture, p *process, down func(command string, nodes ...int)) {
+		after := lostAfter(t, f, p, func() { down("EVALSHA", 0, 1) })
+		assert.Equal(t, usable, after)
+		assert.Less(t, after, lease-drift, "before the validity ends")
+	})
 }
 
 // A majority that says that the lock is gone ends fn's ctx at the next renewal.

@@ -44,61 +44,36 @@ func TestCost(t *testing.T) {
 
 // A minority that is down, refuses, or hangs neither prevents nor delays a lock.
 func TestOneNodeDown(t *testing.T) {
-	for name, down := range map[string]func(f *fixture, p *process){
-		"refused": func(_ *fixture, p *process) { p.cut(2) },
-		"broken":  func(f *fixture, _ *process) { f.nodes[2].Down(0) },
-		"hangs":   func(f *fixture, _ *process) { f.on(2, "SET", proxytest.Fault{Action: proxytest.HangRequest}) },
-		"errors": func(f *fixture, _ *process) {
-			f.on(2, "SET", proxytest.Fault{Action: proxytest.RefuseWith, Text: "OOM"})
-		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			f, p := three(t)
-			other := f.open(redlock.Config{})
-			down(f, p)
-			began := time.Now()
-			require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
-				assert.Zero(t, time.Since(began), "one that is down delays the others")
-				assert.ErrorIs(t, other.TryLock(ctx, "a", nothing), rmw.ErrContended)
-				began = time.Now()
-				return nil
-			}))
-			assert.Zero(t, time.Since(began), "one that is down delays the release")
-			require.NoError(t, other.TryLock(t.Context(), "a", nothing))
-		})
-	}
+	eachOutage(t, func(t *testing.T, f *fixture, p *process, down func(command string, nodes ...int)) {
+		other := f.open(redlock.Config{})
+		down("SET", 2)
+		began := time.Now()
+		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+			assert.Zero(t, time.Since(began), "one that is down delays the others")
+			assert.ErrorIs(t, other.TryLock(ctx, "a", nothing), rmw.ErrContended)
+			began = time.Now()
+			return nil
+		}))
+		assert.Zero(t, time.Since(began), "one that is down delays the release")
+		require.NoError(t, other.TryLock(t.Context(), "a", nothing))
+	})
 }
 
 // Without a majority the answer is ErrUnavailable, soon, and nothing stays locked.
 func TestTwoOfThreeDown(t *testing.T) {
-	for name, down := range map[string]func(f *fixture, p *process){
-		"refused": func(_ *fixture, p *process) { p.cut(1, 2) },
-		"hang": func(f *fixture, _ *process) {
-			for _, i := range []int{1, 2} {
-				f.on(i, "SET", proxytest.Fault{Action: proxytest.HangRequest})
-			}
-		},
-		"error": func(f *fixture, _ *process) {
-			for _, i := range []int{1, 2} {
-				f.on(i, "SET", proxytest.Fault{Action: proxytest.RefuseWith, Text: "LOADING"})
-			}
-		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			f, p := three(t)
-			down(f, p)
-			for _, call := range []func(context.Context, string, func(context.Context) error) error{p.WithLock, p.TryLock} {
-				began := time.Now()
-				err := call(t.Context(), "a", func(context.Context) error { t.Error("fn was called"); return nil })
-				require.ErrorIs(t, err, rmw.ErrUnavailable)
-				assert.True(t, rmw.Retryable(err))
-				assert.ErrorContains(t, err, "node 1: ")
-				assert.LessOrEqual(t, time.Since(began), 2*nodeTimeout)
-			}
-			synctest.Wait()
-			assert.Equal(t, f.nobody(), f.holders("a"))
-		})
-	}
+	eachOutage(t, func(t *testing.T, f *fixture, p *process, down func(command string, nodes ...int)) {
+		down("SET", 1, 2)
+		for _, call := range []func(context.Context, string, func(context.Context) error) error{p.WithLock, p.TryLock} {
+			began := time.Now()
+			err := call(t.Context(), "a", func(context.Context) error { t.Error("fn was called"); return nil })
+			require.ErrorIs(t, err, rmw.ErrUnavailable)
+			assert.True(t, rmw.Retryable(err))
+			assert.ErrorContains(t, err, "node 1: ")
+			assert.LessOrEqual(t, time.Since(began), 2*nodeTimeout)
+		}
+		synctest.Wait()
+		assert.Equal(t, f.nobody(), f.holders("a"))
+	})
 }
 
 // A timeout of the client must not pass for the end of the caller's ctx.
@@ -175,6 +150,18 @@ func TestFailedMajorityIsGivenBack(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrContended)
 		assert.Equal(t, []string{"somebody", "somebody", ""}, f.holders("a"))
 		assert.Zero(t, f.count(0, "EVALSHA"), "one that refused has nothing to give back")
+	})
+}
+
+func TestMaxWait(t *testing.T) {
+	withThree(t, func(t *testing.T, f *fixture, p *process) {
+		require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+			began := time.Now()
+			err := f.open(redlock.Config{MaxWait: time.Second}).WithLock(ctx, "a", nothing)
+			assert.Equal(t, time.Second, time.Since(began))
+			assert.ErrorIs(t, err, rmw.ErrContended)
+			return nil
+		}))
 	})
 }
 
