@@ -5,7 +5,7 @@ import "time"
 // Clauses returns all of them in reading order.
 func Clauses() []Clause {
 	return []Clause{
-		{Name: "runs", Says: "On a free lock, WithLock and TryLock run fn once, with the lock taken, and it is free when they have returned.", run: checkRuns},
+		{Name: "runs", Says: "On a free lock, WithLock and TryLock run fn once, with the lock taken for any other ctx, and then free it.", run: checkRuns},
 		{Name: "error", Says: "fn's error is returned as it is, also an ErrContended, and the lock is given back.", run: each(checkError)},
 		{Name: "excludes", run: checkExcludes,
 			Says: "Of all the fn under one lock, on whichever Lockers and goroutines, one runs at a time. WithLock waits, and is served in the end."},
@@ -41,7 +41,6 @@ func Clauses() []Clause {
 		{Name: "no-herd", needs: []need{requests}, run: checkNoHerd,
 			Says: "The requests for one hand-over do not grow with the number of waiters."},
 
-		{Name: "other-ctx", Says: "Only fn's ctx carries ownership: with any other, the holder's own process and goroutine find the lock taken.", run: checkOtherCtx},
 		{Name: "two-locks", Says: "fn may take a lock of another name; the two are given back each by itself.", run: checkTwoLocks},
 		{Name: "nested", needs: []need{reentrant}, run: each(checkNested),
 			Says: "The holder's fn may take its lock again, to any depth, and only the last to return gives it back."},
@@ -57,7 +56,7 @@ func Clauses() []Clause {
 		{Name: "renewed", needs: []need{lease}, run: checkRenewed,
 			Says: "A lock is held for as long as fn runs, beyond its lease."},
 		{Name: "taken-away", needs: []need{takeAway}, run: checkTakenAway,
-			Says: "If the lock is taken away, fn's ctx ends with cause ErrLockLost, and a nil error does not hide it."},
+			Says: "If the lock is taken away, fn's ctx ends with cause ErrLockLost, its state is lost, and a nil error does not hide it."},
 		{Name: "not-anothers", needs: []need{takeAway}, run: checkNotAnothers,
 			Says: "Who has lost a lock neither gives back nor takes back the next holder's."},
 		{Name: "cut-off", needs: []need{cut, lease}, run: checkCutOff,
@@ -101,8 +100,6 @@ func Clauses() []Clause {
 		{Name: "reconnect", needs: []need{reconnect, lease}, run: checkReconnect,
 			Says: "A broken connection alone loses no lock."},
 
-		{Name: "state", needs: []need{takeAway}, run: checkState,
-			Says: "A held lock is safe, and a lock that was lost or released is lost."},
 		{Name: "jeopardy", needs: []need{jeopardy, cut, lease}, run: checkJeopardy,
 			Says: "A holder that is cut off is told jeopardy before the loss. If the service is back in time, the lock is safe again and was never lost."},
 		{Name: "told", needs: []need{observe, takeAway}, run: checkTold,

@@ -27,6 +27,7 @@ func checkRuns(c *check) {
 					c.Errorf("fn's ctx has ended: %v", err)
 				}
 				c.taken(name, "while "+m.name+"'s fn runs")
+				c.refused(c.Ctx, l, name, "with the caller's ctx, from fn's goroutine")
 				return nil
 			})
 			if err != nil || calls != 1 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -39,6 +40,7 @@ func checkTakenAway(c *check) {
 	h := c.hold(l, name)
 	c.takeAway(name)
 	c.told(h, "after its lock was taken away")
+	c.state(h.ctx, lock.Lost, "after the lock was taken away")
 	c.is(h.release(), rmw.ErrLockLost, "fn returned nil without its lock")
 	c.free(name, "after it was taken away")
 	c.give(c.hold(l, name)) // the Locker works on

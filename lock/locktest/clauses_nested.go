@@ -10,20 +10,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func checkOtherCtx(c *check) {
-	l, name := c.one()
-	c.lock(l, name, func(context.Context) error {
-		c.refused(c.Ctx, l, name, "with the caller's ctx, from fn's goroutine")
-		<-c.Go(func() { c.refused(c.Ctx, l, name, "with the caller's ctx, from another goroutine") })
-		ctx, cancel := context.WithTimeout(c.Ctx, soon) // enough to hear that it is taken
-		defer cancel()
-		c.is(l.WithLock(ctx, name, c.never("although it is held")), rmw.ErrContended, "WithLock with the caller's ctx")
-		c.taken(name, "after others of its process asked for it")
-		return nil
-	})
-	c.free(name, "after fn returned")
-}
-
 func checkTwoLocks(c *check) {
 	l := c.open()
 	for _, m := range bothMethods() {

@@ -19,19 +19,6 @@ func (c *check) state(ctx context.Context, want lock.State, when string) {
 	}
 }
 
-func checkState(c *check) {
-	l := c.open()
-	h := c.hold(l, c.name("kept"))
-	c.state(h.ctx, lock.Safe, "while the lock is held")
-	c.give(h)
-	c.state(h.ctx, lock.Lost, "after fn returned")
-	h = c.hold(l, c.name("lost"))
-	c.takeAway(h.name)
-	c.told(h, "after its lock was taken away")
-	c.state(h.ctx, lock.Lost, "after the lock was taken away")
-	_ = h.release() // ErrLockLost, as "taken-away" checks
-}
-
 // becomes waits for a state.
 func (c *check) becomes(h *hold, want lock.State, when string) bool {
 	for began := time.Now(); time.Since(began) < 2*c.Lease; c.Pass(c.Lease / 200) {

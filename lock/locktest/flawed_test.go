@@ -170,9 +170,7 @@ func (c call) next(ctx context.Context, fn work) error {
 
 // change changes the lock at the service.
 func (l *flawed) change(name string, change func(l *memoryLock)) {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	change(l.store.lock(name))
+	l.store.locked(func() { change(l.store.lock(name)) })
 }
 
 // keep leaves the lock to an owner that does not exist.
@@ -250,9 +248,7 @@ type flawedService struct {
 
 // at changes a lock at the store.
 func (s *flawedService) at(name string, change func(l *memoryLock)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(s.lock(name))
+	s.locked(func() { change(s.lock(name)) })
 }
 
 func (s *flawedService) Acquire(ctx context.Context, r driver.Request) (grant driver.Grant, err error) {

@@ -170,7 +170,7 @@ func isContended(err error) bool { return errors.Is(err, rmw.ErrContended) }
 // callFlaws are those of WithLock and TryLock.
 func callFlaws() map[string]flaw {
 	return map[string]flaw{
-		"runs fn without a lock": {fails: "runs excludes try-taken other-ctx", run: func(c call) error { return c.fn(c.ctx) }},
+		"runs fn without a lock": {fails: "runs excludes try-taken", run: func(c call) error { return c.fn(c.ctx) }},
 		"takes a goroutine for the owner": {fails: "nested-elsewhere", run: func(c call) error {
 			if c.again() && c.outer.goroutine != goroutine() {
 				return c.next(valueless{c.ctx}, c.fn)
@@ -325,8 +325,8 @@ func callFlaws() map[string]flaw {
 				return ctx.Err()
 			}})
 		})},
-		"says that any lock is safe": {fails: "state jeopardy", run: tells(func(call, lock.State) lock.State { return lock.Safe })},
-		"says that a lost lock is safe": {only: "state", run: tells(func(c call, s lock.State) lock.State {
+		"says that any lock is safe": {fails: "taken-away jeopardy", run: tells(func(call, lock.State) lock.State { return lock.Safe })},
+		"says that a lost lock is safe": {only: "taken-away", run: tells(func(c call, s lock.State) lock.State {
 			if s == lock.Lost && !c.l.isCut() {
 				return lock.Safe
 			}

@@ -107,7 +107,7 @@ func serviceFlaws() map[string]flaw {
 			},
 		},
 		"takes all of a process for one owner": {
-			fails: "excludes other-ctx",
+			fails: "excludes runs",
 			asked: func(s *flawedService, l *memoryLock, _ *driver.Request) {
 				if l.client == s.memoryClient {
 					l.owner, l.queue = "", nil

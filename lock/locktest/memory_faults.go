@@ -6,15 +6,11 @@ import (
 )
 
 // Cut keeps m from its locks until restore is called. It fits [Faults].
-func (m *Memory) Cut() (restore func()) {
-	return m.set(&m.mine.cut, func() {})
-}
+func (m *Memory) Cut() (restore func()) { return m.set(&m.mine.cut, func() {}) }
 
 // LoseReply loses the replies to the requests of m until restore is called. It fits
 // [Faults].
-func (m *Memory) LoseReply() (restore func()) {
-	return m.set(&m.mine.mute, func() {})
-}
+func (m *Memory) LoseReply() (restore func()) { return m.set(&m.mine.mute, func() {}) }
 
 // Late holds back the requests of m until deliver is called. It fits [Faults].
 func (m *Memory) Late() (deliver func()) {
@@ -26,40 +22,38 @@ func (m *Memory) Late() (deliver func()) {
 	})
 }
 
+func (s *memoryStore) locked(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+}
+
 // set begins a fault that ends with the returned function.
 func (m *Memory) set(fault *bool, end func()) func() {
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	*fault = true
+	m.store.locked(func() { *fault = true })
 	return func() {
-		m.store.mu.Lock()
-		defer m.store.mu.Unlock()
-		*fault = false
-		end()
+		m.store.locked(func() {
+			*fault = false
+			end()
+		})
 	}
 }
 
 // Stall lets d pass on m's clock, while its timers stand still. It fits [Faults].
-func (m *Memory) Stall(d time.Duration) {
-	m.mine.ahead.Add(int64(d))
-}
+func (m *Memory) Stall(d time.Duration) { m.mine.ahead.Add(int64(d)) }
 
 // TakeAway frees a lock behind its holder's back, which learns of it when it next
 // renews. It fits [Faults].
 func (m *Memory) TakeAway(_ context.Context, name string) error {
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	l := m.store.lock(name)
-	l.free(l.owner)
+	m.store.locked(func() {
+		l := m.store.lock(name)
+		l.free(l.owner)
+	})
 	return nil
 }
 
 // Reconnect lets the next request of m fail. It fits [Faults].
-func (m *Memory) Reconnect() {
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	m.mine.broken = true
-}
+func (m *Memory) Reconnect() { m.store.locked(func() { m.mine.broken = true }) }
 
 // Expire ends the session of m: it loses its locks and its places among those that wait.
 // It fits [Faults].
@@ -115,15 +109,10 @@ func (m *Memory) Forget() {
 }
 
 // SetClock sets the wall clock of the locks forward by d. It fits [Faults].
-func (m *Memory) SetClock(d time.Duration) {
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	m.store.wall += d
-}
+func (m *Memory) SetClock(d time.Duration) { m.store.locked(func() { m.store.wall += d }) }
 
 // Requests counts the requests of all Peers. It fits [Target].
-func (m *Memory) Requests() int {
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	return m.store.requests
+func (m *Memory) Requests() (n int) {
+	m.store.locked(func() { n = m.store.requests })
+	return n
 }
