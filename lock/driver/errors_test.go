@@ -10,19 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // A timeout of the service's own must not pass for the end of the caller's ctx.
 func TestServicesOwnTimeout(t *testing.T) {
-	l := open(scripted{
-		acquire: func(context.Context, driver.Request) (driver.Grant, error) {
-			return driver.Grant{}, context.DeadlineExceeded
-		},
-		inspect: func(context.Context, string) (lock.Info, error) { return lock.Info{}, context.DeadlineExceeded },
-	}, driver.Config{})
+	l := open(failing(func(context.Context) error { return context.DeadlineExceeded }), driver.Config{})
 	for call, do := range calls(l) {
 		err := do(t.Context())
 		require.ErrorIs(t, err, rmw.ErrUnavailable, call)
@@ -40,11 +34,7 @@ func (lateTimer) Deadline() (time.Time, bool) { return time.Now(), true }
 
 // etcd gets the deadline with a request and answers "request timed out", perhaps before the timer of ctx fires.
 func TestServiceReportsTheDeadlineFirst(t *testing.T) {
-	timedOut := errors.New("etcdserver: request timed out")
-	l := open(scripted{
-		acquire: func(context.Context, driver.Request) (driver.Grant, error) { return driver.Grant{}, timedOut },
-		inspect: func(context.Context, string) (lock.Info, error) { return lock.Info{}, timedOut },
-	}, driver.Config{})
+	l := open(failing(func(context.Context) error { return errors.New("etcdserver: request timed out") }), driver.Config{})
 	for call, do := range calls(l) {
 		err := do(lateTimer{t.Context()})
 		require.ErrorIs(t, err, context.DeadlineExceeded, call)

@@ -55,6 +55,16 @@ func (s scripted) Inspect(ctx context.Context, name string) (lock.Info, error) {
 	return s.inspect(ctx, name)
 }
 
+// failing is a Service whose methods fail.
+func failing(fail func(ctx context.Context) error) scripted {
+	return scripted{
+		acquire: func(ctx context.Context, _ driver.Request) (driver.Grant, error) { return driver.Grant{}, fail(ctx) },
+		renew:   func(ctx context.Context, _ []*driver.Hold) error { return fail(ctx) },
+		release: func(ctx context.Context, _, _ string) error { return fail(ctx) },
+		inspect: func(ctx context.Context, _ string) (lock.Info, error) { return lock.Info{}, fail(ctx) },
+	}
+}
+
 func open(s scripted, cfg driver.Config) *driver.Locker {
 	return driver.New(s, driver.Options{Package: "test", Service: "test", Tokens: true}, cfg)
 }
@@ -153,12 +163,7 @@ func hung(ctx context.Context) error {
 }
 
 func TestWaitsForASilentServiceEndWithTheirCtx(t *testing.T) {
-	silent := scripted{
-		acquire: func(ctx context.Context, _ driver.Request) (driver.Grant, error) { return driver.Grant{}, hung(ctx) },
-		renew:   func(ctx context.Context, _ []*driver.Hold) error { return hung(ctx) },
-		release: func(ctx context.Context, _, _ string) error { return hung(ctx) },
-		inspect: func(ctx context.Context, _ string) (lock.Info, error) { return lock.Info{}, hung(ctx) },
-	}
+	silent := failing(hung)
 	const patience = time.Minute
 	for _, call := range []string{"WithLock", "TryLock", "Lock", "Inspect", "Check"} {
 		t.Run(call, func(t *testing.T) {
@@ -209,10 +214,9 @@ func TestWaitsForASilentServiceEndWithTheirCtx(t *testing.T) {
 // and Close ends.
 func TestHoldOverASilentService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := open(scripted{
-			renew:   func(ctx context.Context, _ []*driver.Hold) error { return hung(ctx) },
-			release: func(ctx context.Context, _, _ string) error { return hung(ctx) },
-		}, driver.Config{})
+		silent := failing(hung)
+		silent.acquire = nil
+		l := open(silent, driver.Config{})
 		began := time.Now()
 		h, err := l.Lock(t.Context(), "a")
 		require.NoError(t, err)

@@ -62,7 +62,9 @@ func TestNoFlawNoFailure(t *testing.T) {
 	for _, c := range Clauses() {
 		assert.Empty(t, c.Missing(flawedTarget(flaw{}, c.Name)))
 	}
-	assert.Empty(t, failing(t, flaw{}, Clauses()))
+	for _, plain := range []bool{false, true} {
+		assert.Empty(t, failing(t, flaw{plain: plain}, Clauses()))
+	}
 }
 
 // A flaw with a sole clause fails no other. So that clause cannot be left out.

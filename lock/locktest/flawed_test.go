@@ -16,6 +16,7 @@ import (
 type flaw struct {
 	fails string // the clauses that must fail
 	only  string // or the only clause that fails
+	plain bool   // of a Locker that is not reentrant, and has neither tokens nor lock.Checker and lock.Inspector
 
 	config  func(cfg *driver.Config)
 	options func(o *driver.Options)
@@ -54,7 +55,7 @@ type flawed struct {
 // flawedTarget has flawed Lockers. It declares all that a Memory can, or what the clause needs instead.
 func flawedTarget(f flaw, clause string) Target {
 	const lockDelay = 2 * time.Second
-	cfg, plain := driver.Config{LockDelay: lockDelay}, clause == "nested-refused" || clause == "token-none"
+	cfg, plain := driver.Config{LockDelay: lockDelay}, f.plain || clause == "nested-refused" || clause == "token-none"
 	if strings.HasSuffix(clause, "max-hold") {
 		cfg.MaxHold = time.Minute
 	}
@@ -85,7 +86,7 @@ func flawedTarget(f flaw, clause string) Target {
 			return begin(tb, first), begin(tb, first.Twin())
 		},
 		Reentrant: !plain, Tokens: !plain, Lease: 10 * time.Second, LockDelay: lockDelay, SlackAfterLease: time.Second, MaxHold: maxHold,
-		Wanted: true, Ordered: true, Jeopardy: true, Checks: true, Inspects: true, Data: true, SteadyClock: true,
+		Wanted: !plain, Ordered: true, Jeopardy: true, Checks: !plain, Inspects: !plain, Data: !plain, SteadyClock: true,
 		Requests: m.Requests,
 		Patience: time.Hour,
 		Faults: Faults{

@@ -11,10 +11,9 @@ import (
 )
 
 // isCut reports whether l is cut off.
-func (l *flawed) isCut() bool {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	return l.mine.cut
+func (l *flawed) isCut() (cut bool) {
+	l.store.locked(func() { cut = l.mine.cut })
+	return cut
 }
 
 // changedHold is a lock.Hold with another Context and Unlock.

@@ -40,26 +40,24 @@ func (c Clause) Missing(target Target) string {
 // it run first, one at a time, and then the others in parallel, since they mostly wait for leases to end.
 func Run(t *testing.T, open func(t *testing.T) Target, names ...string) {
 	t.Helper()
-	for _, clause := range some(t, names) {
-		t.Run(clause.Name, func(t *testing.T) {
-			if !clause.alone {
-				t.Parallel()
-			}
-			clause.test(t, open(t), len(names) > 0)
-		})
-	}
+	run(t, open, some(t, names), len(names) > 0)
 }
 
 // RunQuick is Run of the clauses that wait for no lease and need no Faults, for tests that run each time.
 func RunQuick(t *testing.T, open func(t *testing.T) Target) {
 	t.Helper()
-	for _, clause := range Clauses() {
-		if clause.quick() {
-			t.Run(clause.Name, func(t *testing.T) {
+	run(t, open, slices.DeleteFunc(Clauses(), func(c Clause) bool { return !c.quick() }), false)
+}
+
+func run(t *testing.T, open func(t *testing.T) Target, clauses []Clause, must bool) {
+	t.Helper()
+	for _, clause := range clauses {
+		t.Run(clause.Name, func(t *testing.T) {
+			if !clause.alone {
 				t.Parallel()
-				clause.test(t, open(t), false)
-			})
-		}
+			}
+			clause.test(t, open(t), must)
+		})
 	}
 }
 
