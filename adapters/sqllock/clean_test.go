@@ -19,8 +19,7 @@ const week = int64(7 * 24 * time.Hour / time.Microsecond)
 func testClean(t *testing.T, d database) {
 	db, _ := d.open(t)
 	l, _ := d.locker(t, driver.Config{Lease: time.Minute})
-	_, err := db.ExecContext(t.Context(), `DELETE FROM unwatch_locks`)
-	require.NoError(t, err)
+	exec(t, db, `DELETE FROM unwatch_locks`)
 	rows := func() (names []string) {
 		rows, err := db.QueryContext(t.Context(), `SELECT name FROM unwatch_locks ORDER BY name`)
 		require.NoError(t, err)
@@ -35,8 +34,7 @@ func testClean(t *testing.T, d database) {
 	}
 	age := func(name string, by int64) {
 		set := fmt.Sprintf(`UPDATE unwatch_locks SET expires = expires - (%d)`, by)
-		_, err := db.ExecContext(t.Context(), set+d.row(), []byte(name))
-		require.NoError(t, err)
+		exec(t, db, set+d.row(), []byte(name))
 	}
 	for _, name := range []string{"new", "old", "young"} {
 		require.NoError(t, l.WithLock(t.Context(), name, func(context.Context) error { return nil }))
@@ -77,14 +75,12 @@ func testCleanPassesOthers(t *testing.T, d database) {
 	for _, name := range []string{"a renewed", "b old", "c renewed"} {
 		require.NoError(t, l.WithLock(t.Context(), name, func(context.Context) error { return nil }))
 	}
-	_, err := db.ExecContext(t.Context(), `UPDATE unwatch_locks SET expires = 1`+d.row(), []byte("b old"))
-	require.NoError(t, err)
+	exec(t, db, `UPDATE unwatch_locks SET expires = 1`+d.row(), []byte("b old"))
 	tx, err := db.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, tx.Rollback()) }()
 	for _, name := range []string{"a renewed", "c renewed"} {
-		_, err = tx.ExecContext(t.Context(), `UPDATE unwatch_locks SET renewed = renewed + 1`+d.row(), []byte(name))
-		require.NoError(t, err)
+		exec(t, tx, `UPDATE unwatch_locks SET renewed = renewed + 1`+d.row(), []byte(name))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -152,6 +152,16 @@ func restart(tb testing.TB, server *servers.Server) {
 	require.NoError(tb, server.Restart(tb.Context()))
 }
 
+// exec executes a statement in a database or a transaction.
+func exec(tb testing.TB, db interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, text string, args ...any,
+) {
+	tb.Helper()
+	_, err := db.ExecContext(tb.Context(), text, args...)
+	require.NoError(tb, err)
+}
+
 func closed(tb testing.TB, db *sql.DB) *sql.DB {
 	tb.Cleanup(func() { _ = db.Close() })
 	return db

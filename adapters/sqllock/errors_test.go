@@ -37,18 +37,15 @@ func testErrors(t *testing.T, d database) {
 	require.NoError(t, readOnly.Close())
 
 	l, _ := d.locker(t, driver.Config{Lease: 20 * time.Second})
-	_, err := db.ExecContext(ctx, `DROP TABLE unwatch_locks`)
-	require.NoError(t, err)
+	exec(t, db, `DROP TABLE unwatch_locks`)
 	says(l, rmw.ErrInvalid, "has no table unwatch_locks; call sqllock.Migrate")
-	_, err = l.Inspect(ctx, "a")
+	_, err := l.Inspect(ctx, "a")
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 
-	_, err = db.ExecContext(ctx, `CREATE TABLE unwatch_locks (name varchar(99), owner varchar(99), token bigint)`)
-	require.NoError(t, err)
+	exec(t, db, `CREATE TABLE unwatch_locks (name varchar(99), owner varchar(99), token bigint)`)
 	says(l, rmw.ErrInvalid, "is not the one of this version of sqllock")
 	require.ErrorIs(t, sqllock.Migrate(ctx, db, d.dialect), rmw.ErrInvalid)
-	_, err = db.ExecContext(ctx, `DROP TABLE unwatch_locks`)
-	require.NoError(t, err)
+	exec(t, db, `DROP TABLE unwatch_locks`)
 
 	var migrating sync.WaitGroup
 	errs := make([]error, 8)

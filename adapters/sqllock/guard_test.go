@@ -38,8 +38,7 @@ func newNotes(t *testing.T, db *sql.DB) {
 	for _, text := range []string{
 		`CREATE TABLE IF NOT EXISTS notes (text varchar(99))`, `DELETE FROM notes`, `INSERT INTO notes VALUES ('')`,
 	} {
-		_, err := db.ExecContext(t.Context(), text)
-		require.NoError(t, err)
+		exec(t, db, text)
 	}
 }
 
@@ -86,8 +85,7 @@ func testGuardKeepsOthersOut(t *testing.T, d database) {
 		err := ada.WithLock(t.Context(), "open", func(ctx context.Context) error {
 			token, err := lock.Token(ctx)
 			require.NoError(t, err)
-			_, err = db.ExecContext(ctx, `UPDATE unwatch_locks SET expires = 0`+d.row(), []byte("open"))
-			require.NoError(t, err)
+			exec(t, db, `UPDATE unwatch_locks SET expires = 0`+d.row(), []byte("open"))
 			tx, err := db.BeginTx(ctx, nil)
 			require.NoError(t, err)
 			trying, cancel := context.WithCancel(t.Context())
@@ -146,8 +144,7 @@ func testRenewalPassesGuard(t *testing.T, d database) {
 
 		tx, err = db.BeginTx(ctx, nil)
 		require.NoError(t, err)
-		_, err = tx.ExecContext(ctx, d.sharedLock)
-		require.NoError(t, err)
+		exec(t, tx, d.sharedLock)
 		l.Renew()
 		require.Error(t, <-jeopardy)
 		return tx.Rollback()

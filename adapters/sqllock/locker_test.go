@@ -60,10 +60,6 @@ func TestLocker(t *testing.T) {
 
 // target is the subject of the suite.
 func (d database) target(t *testing.T, admin *sql.DB) locktest.Target {
-	exec := func(text string, args ...any) {
-		_, err := admin.ExecContext(t.Context(), text, args...)
-		require.NoError(t, err)
-	}
 	networks, clocks := map[lock.Locker]network{}, map[lock.Locker]*contract.Clock{}
 	cfg := driver.Config{Lease: cmp.Or(d.lease, lease), LockDelay: d.lockDelay, MaxHold: d.maxHold}
 	target := locktest.Target{
@@ -102,12 +98,12 @@ func (d database) target(t *testing.T, admin *sql.DB) locktest.Target {
 			Clock: func(d time.Duration) { // all times in the table move to the other side
 				by := strconv.FormatInt(d.Microseconds(), 10)
 				const set = `UPDATE unwatch_locks SET expires = expires - (?), renewed = renewed - (?), taken = taken - (?)`
-				exec(strings.ReplaceAll(set, `?`, by))
+				exec(t, admin, strings.ReplaceAll(set, `?`, by))
 			},
 		},
 	}
 	if d.dialect != sqllock.SQLite { // there is a server, and a network
-		target.Faults.Forget = func() { exec(`DELETE FROM unwatch_locks`) }
+		target.Faults.Forget = func() { exec(t, admin, `DELETE FROM unwatch_locks`) }
 		target.Faults.Restart = func() { d.restart(t) }
 		target.Faults.LoseReply = func(l lock.Locker) func() { return networks[l].(*contract.Network).LoseReplies() }
 		target.Faults.Late = func(l lock.Locker) func() { return networks[l].(*contract.Network).Delay() }

@@ -73,12 +73,10 @@ func testTokensGoOn(t *testing.T, d database) {
 	for range 3 {
 		before := time.Now().UnixMicro()
 		assert.InDelta(t, before, token(), 1e8)
-		_, err := db.ExecContext(t.Context(), `DELETE FROM unwatch_locks`+d.row(), []byte("tokens"))
-		require.NoError(t, err)
+		exec(t, db, `DELETE FROM unwatch_locks`+d.row(), []byte("tokens"))
 	}
 	ahead := token() + 3600e6
-	_, err := db.ExecContext(t.Context(), `UPDATE unwatch_locks SET token = token + 3600000000`+d.row(), []byte("tokens"))
-	require.NoError(t, err)
+	exec(t, db, `UPDATE unwatch_locks SET token = token + 3600000000`+d.row(), []byte("tokens"))
 	assert.Equal(t, ahead+1, token())
 	assert.Equal(t, ahead+2, token())
 }
@@ -97,8 +95,7 @@ func testClockSetBack(t *testing.T, d database) {
 		if control {
 			set = `UPDATE unwatch_locks SET expires = expires + 3600000000`
 		}
-		_, err = db.ExecContext(ctx, set+d.row(), []byte("clock"))
-		require.NoError(t, err)
+		exec(t, db, set+d.row(), []byte("clock"))
 		wait := func(limit time.Duration) error {
 			waiting, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
@@ -113,21 +110,18 @@ func testClockSetBack(t *testing.T, d database) {
 			require.Error(t, err)
 		}
 	}
-	_, err := db.ExecContext(ctx, `DELETE FROM unwatch_locks`+d.row(), []byte("clock"))
-	require.NoError(t, err)
+	exec(t, db, `DELETE FROM unwatch_locks`+d.row(), []byte("clock"))
 }
 
 // Broken connections lose no lock, nor does a pooler that gives each statement another connection.
 func testConnectionsDoNotMatter(t *testing.T, d database) {
 	db, network := d.open(t)
 	db.SetMaxIdleConns(-1)
-	l := sqllock.New(db, d.dialect, sqllock.Config{Config: driver.Config{Lease: time.Minute}})
-	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	l := lockerOver(t, db, d.dialect, driver.Config{Lease: time.Minute})
 	admin, _ := d.open(t)
 	require.NoError(t, l.WithLock(t.Context(), "connections", func(ctx context.Context) error {
 		network.Break()
-		_, err := admin.ExecContext(ctx, `UPDATE unwatch_locks SET renewed = 0`+d.row(), []byte("connections"))
-		require.NoError(t, err)
+		exec(t, admin, `UPDATE unwatch_locks SET renewed = 0`+d.row(), []byte("connections"))
 		l.Renew()
 		for renewed := int64(0); renewed == 0; {
 			row := admin.QueryRowContext(ctx, `SELECT renewed FROM unwatch_locks`+d.row(), []byte("connections"))
@@ -192,8 +186,7 @@ func testSerializable(t *testing.T, d database) {
 	var inside, ran atomic.Int64
 	var ended sync.WaitGroup
 	for range 4 {
-		l := sqllock.New(d.strict(t), d.dialect, sqllock.Config{Config: driver.Config{Lease: time.Minute}})
-		t.Cleanup(func() { assert.NoError(t, l.Close()) })
+		l := lockerOver(t, d.strict(t), d.dialect, driver.Config{Lease: time.Minute})
 		ended.Go(func() {
 			for i := range 10 {
 				err := l.WithLock(t.Context(), "strict"+strconv.Itoa(i%2), func(context.Context) error {
@@ -233,8 +226,7 @@ func TestStatements(t *testing.T) {
 	db := closed(t, sql.OpenDB(c))
 	db.SetMaxOpenConns(1)
 	require.NoError(t, sqllock.Migrate(t.Context(), db, sqllock.SQLite))
-	l := sqllock.New(db, sqllock.SQLite, sqllock.Config{Config: driver.Config{Lease: time.Hour}})
-	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	l := lockerOver(t, db, sqllock.SQLite, driver.Config{Lease: time.Hour})
 	s := sqllock.ServiceOf(l)
 	sent := func(do func()) int64 {
 		before := c.sent.Load()
@@ -261,8 +253,7 @@ func TestStatements(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { assert.NoError(t, hold.Unlock()) }()
 	}
-	_, err := db.ExecContext(t.Context(), `UPDATE unwatch_locks SET renewed = 0`)
-	require.NoError(t, err)
+	exec(t, db, `UPDATE unwatch_locks SET renewed = 0`)
 	before, looks := c.sent.Load(), int64(0)
 	l.Renew()
 	for left := locks; left > 0; looks++ {
