@@ -39,13 +39,6 @@ func testSuite(t *testing.T, d database) {
 	long.Only(t)
 	admin, _ := d.open(t)
 	locktest.Run(t, func(t *testing.T) locktest.Target { return d.target(t, admin) })
-	endless := d
-	endless.maxHold = 0
-	locktest.Run(t, func(t *testing.T) locktest.Target {
-		target := endless.target(t, admin)
-		target.Patience = 64 * time.Second
-		return target
-	}, "for-ever")
 }
 
 // A Locker over each database passes the clauses that wait for no lease. So theirs outlasts the pauses of a busy machine.
@@ -55,6 +48,21 @@ func TestLocker(t *testing.T) {
 		d.lease, d.maxHold = 20*time.Second, 0
 		admin, _ := d.open(t)
 		locktest.RunQuick(t, func(t *testing.T) locktest.Target { return d.target(t, admin) })
+	})
+}
+
+// A lock can be held for many leases.
+func TestLongForEver(t *testing.T) {
+	t.Parallel()
+	long.Only(t)
+	each(t, func(t *testing.T, d database) {
+		d.maxHold = 0
+		admin, _ := d.open(t)
+		locktest.Run(t, func(t *testing.T) locktest.Target {
+			endless := d.target(t, admin)
+			endless.Patience = 64 * time.Second
+			return endless
+		}, "for-ever")
 	})
 }
 

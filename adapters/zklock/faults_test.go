@@ -56,6 +56,13 @@ func (b bed) nodes(t *testing.T, l *zklock.Locker, name string) []string {
 	return children
 }
 
+// forgotten requires that neither the Locker nor ZooKeeper keeps a node of a lock.
+func (b bed) forgotten(t *testing.T, l *zklock.Locker, name string) {
+	t.Helper()
+	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
+	assert.Empty(t, b.nodes(t, l, name))
+}
+
 // subtests are methods of a bed, so that one ZooKeeper serves all of them.
 func (b bed) run(t *testing.T, subtests map[string]func(bed, *testing.T)) {
 	for name, test := range subtests {
@@ -147,8 +154,7 @@ func (b bed) losesReplyToDelete(t *testing.T) {
 	l := open(t, b.members, zklock.Config{Dial: w.dial})
 	w.loseReply(opDelete)
 	require.NoError(t, l.WithLock(t.Context(), "delete", nothing))
-	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
-	assert.Empty(t, b.nodes(t, l, "delete"))
+	b.forgotten(t, l, "delete")
 }
 
 // After a lost reply, the client's next server may not know of the node before a sync.
@@ -202,8 +208,7 @@ func (b bed) createsLate(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-waited, context.Canceled)
 	close(late)
-	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
-	assert.Empty(t, b.nodes(t, l, "late"))
+	b.forgotten(t, l, "late")
 }
 
 // A node that belongs to an expired session is no lock: ZooKeeper is about to delete it.
@@ -221,8 +226,7 @@ func (b bed) findsNodeOfAnotherSession(t *testing.T) {
 		return nil
 	})
 	require.ErrorIs(t, err, rmw.ErrUnavailable)
-	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
-	assert.Empty(t, b.nodes(t, l, "session"))
+	b.forgotten(t, l, "session")
 }
 
 // A hold ends with its session, although its node may still be there for a moment.
@@ -260,8 +264,7 @@ func (b bed) failsToDelete(t *testing.T) {
 	assert.Len(t, b.nodes(t, l, "orphan"), 1)
 	fails.Store(false)
 	zklock.Reconnect(l)
-	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
-	assert.Empty(t, b.nodes(t, l, "orphan"))
+	b.forgotten(t, l, "orphan")
 }
 
 // A server before 3.5 has no containers.

@@ -325,7 +325,6 @@ func callFlaws() map[string]flaw {
 				return ctx.Err()
 			}})
 		})},
-		"says that any lock is safe": {fails: "taken-away jeopardy", run: tells(func(call, lock.State) lock.State { return lock.Safe })},
 		"says that a lost lock is safe": {only: "taken-away", run: tells(func(c call, s lock.State) lock.State {
 			if s == lock.Lost && !c.l.isCut() {
 				return lock.Safe

@@ -171,6 +171,13 @@ func (f *fixture) on(node int, command string, fault proxytest.Fault) (remove fu
 	return f.nodes[node].Inject(fault)
 }
 
+// onAll injects a fault into the commands of one name on every node.
+func (f *fixture) onAll(command string, fault proxytest.Fault) {
+	for i := range f.nodes {
+		f.on(i, command, fault)
+	}
+}
+
 // count returns how often a command was sent to a node.
 func (f *fixture) count(node int, command string) int {
 	n := 0

@@ -17,9 +17,7 @@ import (
 // A reply that is lost on every node loses nothing: the lock is found to be ours.
 func TestAcquireReplyLost(t *testing.T) {
 	withThree(t, func(t *testing.T, f *fixture, p *process) {
-		for i := range f.nodes {
-			f.on(i, "SET", proxytest.Fault{Action: proxytest.DropReply, Times: 1})
-		}
+		f.onAll("SET", proxytest.Fault{Action: proxytest.DropReply, Times: 1})
 		began := time.Now()
 		require.NoError(t, p.TryLock(t.Context(), "a", nothing), "it takes its own lock for another's")
 		assert.Less(t, time.Since(began), nodeTimeout)
@@ -82,9 +80,7 @@ func TestSlowNode(t *testing.T) {
 // back.
 func TestLateRenewal(t *testing.T) {
 	withThree(t, func(t *testing.T, f *fixture, p *process) {
-		for i := range f.nodes {
-			f.on(i, "EVALSHA", proxytest.Fault{Action: proxytest.Delay, Delay: time.Second, Times: 1})
-		}
+		f.onAll("EVALSHA", proxytest.Fault{Action: proxytest.Delay, Delay: time.Second, Times: 1})
 		require.NoError(t, p.WithLock(t.Context(), "a", func(context.Context) error {
 			time.Sleep(lease/3 + 10*time.Millisecond) // they are on their way
 			return nil
@@ -103,9 +99,7 @@ func TestReleaseLost(t *testing.T) {
 		bubble(t, action.String(), func(t *testing.T) {
 			f, p := three(t)
 			other := f.open(redlock.Config{})
-			for i := range f.nodes {
-				f.on(i, "EVALSHA", proxytest.Fault{Action: action, Times: 1})
-			}
+			f.onAll("EVALSHA", proxytest.Fault{Action: action, Times: 1})
 			began := time.Now()
 			require.NoError(t, p.WithLock(t.Context(), "a", nothing))
 			assert.LessOrEqual(t, time.Since(began), nodeTimeout)
@@ -119,9 +113,7 @@ func TestReleaseLost(t *testing.T) {
 // grant after that is given back.
 func TestCtxEndsWhileAsking(t *testing.T) {
 	withThree(t, func(t *testing.T, f *fixture, p *process) {
-		for i := range f.nodes {
-			f.on(i, "SET", proxytest.Fault{Action: proxytest.DelayReply, Delay: nodeTimeout / 2, Times: 1})
-		}
+		f.onAll("SET", proxytest.Fault{Action: proxytest.DelayReply, Delay: nodeTimeout / 2, Times: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), nodeTimeout/4)
 		defer cancel()
 		began := time.Now()
