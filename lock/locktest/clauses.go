@@ -5,10 +5,11 @@ import "time"
 // Clauses returns all of them in reading order.
 func Clauses() []Clause {
 	return []Clause{
-		{Name: "runs", Says: "On a free lock, WithLock and TryLock run fn once, with the lock taken for any other ctx, and then free it.", run: checkRuns},
+		{Name: "runs", run: each(checkRuns),
+			Says: "On a free lock, WithLock and TryLock run fn once, with the lock taken for any other ctx, and then free it."},
 		{Name: "error", Says: "fn's error is returned as it is, also an ErrContended, and the lock is given back.", run: each(checkError)},
 		{Name: "excludes", run: checkExcludes,
-			Says: "Of all the fn under one lock, on whichever Lockers and goroutines, one runs at a time. WithLock waits, and is served in the end."},
+			Says: "Of all the fn under one lock, on whichever Lockers and goroutines, one runs at a time. WithLock waits and is served."},
 		{Name: "try-taken", Says: "TryLock on a taken lock is ErrContended at once, in any process, and does not call fn.", run: checkTryTaken},
 		{Name: "odd-names", Says: "Names of any bytes work, and no two of them are the same lock.", run: checkOddNames},
 		{Name: "invalid", Says: "An empty name and a nil fn are ErrInvalid, and lock nothing.", run: each(checkInvalid)},
@@ -19,8 +20,10 @@ func Clauses() []Clause {
 		{Name: "goroutine", Says: "fn runs on the caller's goroutine.", run: each(checkGoroutine)},
 		{Name: "ctx-values", Says: "fn's ctx carries the caller's values.", run: each(checkCtxValues)},
 		{Name: "ctx-ended-before", Says: "With an ended ctx fn is not called and nothing is locked.", run: each(checkCtxEndedBefore)},
-		{Name: "ctx-ended-in-fn", Says: "If ctx ends while fn runs, fn's ctx ends too; the lock is kept until fn returns, and then given back.", run: each(checkCtxEndedInFn)},
-		{Name: "ctx-ended-waiting", Says: "A wait ends promptly with its ctx, as ErrContended and ctx's error, and leaves nothing behind.", run: checkCtxEndedWaiting},
+		{Name: "ctx-ended-in-fn", run: each(checkCtxEndedInFn),
+			Says: "If ctx ends while fn runs, fn's ctx ends too; the lock is kept until fn returns, and then given back."},
+		{Name: "ctx-ended-waiting", run: checkCtxEndedWaiting,
+			Says: "A wait ends promptly with its ctx, as ErrContended and ctx's error, and leaves nothing behind."},
 		{Name: "stale-ctx", Says: "fn's ctx is no licence once WithLock has returned, whatever was derived from it.", run: checkStaleCtx},
 
 		{Name: "unlock", run: checkUnlock,
@@ -41,7 +44,7 @@ func Clauses() []Clause {
 		{Name: "no-herd", needs: []need{requests}, run: checkNoHerd,
 			Says: "The requests for one hand-over do not grow with the number of waiters."},
 
-		{Name: "two-locks", Says: "fn may take a lock of another name; the two are given back each by itself.", run: checkTwoLocks},
+		{Name: "two-locks", Says: "fn may take a lock of another name; the two are given back each by itself.", run: each(checkTwoLocks)},
 		{Name: "nested", needs: []need{reentrant}, run: each(checkNested),
 			Says: "The holder's fn may take its lock again, to any depth, and only the last to return gives it back."},
 		{Name: "nested-fails", needs: []need{reentrant}, run: each(checkNestedFails),
@@ -77,11 +80,13 @@ func Clauses() []Clause {
 
 		{Name: "acquire-reply-lost", needs: []need{loseReply, lease}, run: checkAcquireReplyLost,
 			Says: "If the lock is granted and the reply is lost, the Locker does not block itself, and the lock is free within a lease."},
-		{Name: "release-reply-lost", needs: []need{loseReply, lease}, run: checkReleaseReplyLost,
+		{Name: "release-reply-lost", needs: []need{loseReply, lease},
+			run:  func(c *check) { c.releases(c.Faults.LoseReply, "the loss of the reply to a release") },
 			Says: "If the reply to a release is lost, the lock is free within a lease, and the next holder keeps it."},
 		{Name: "late-acquire", needs: []need{late, lease}, run: checkLateAcquire,
 			Says: "A request that the lock service executes after its caller gave up leaves no lock behind for longer than a lease."},
-		{Name: "late-release", needs: []need{late, lease}, run: checkLateRelease,
+		{Name: "late-release", needs: []need{late, lease},
+			run:  func(c *check) { c.releases(c.Faults.Late, "the late execution of a release") },
 			Says: "A release that the lock service executes late does not free the lock of the next holder."},
 
 		{Name: "token-over-failover", alone: true, needs: []need{tokens, outage}, run: checkTokenOverFailover,

@@ -13,28 +13,25 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func checkRuns(c *check) {
-	l := c.open()
-	for _, m := range bothMethods() {
-		for i := range 3 {
-			// A name for each: the check that a lock is free takes it,
-			// and may give it back late.
-			name := c.name(fmt.Sprint(m.name, i))
-			calls := 0
-			err := m.call(l, c.Ctx, name, func(ctx context.Context) error {
-				calls++
-				if err := ctx.Err(); err != nil {
-					c.Errorf("fn's ctx has ended: %v", err)
-				}
-				c.taken(name, "while "+m.name+"'s fn runs")
-				c.refused(c.Ctx, l, name, "with the caller's ctx, from fn's goroutine")
-				return nil
-			})
-			if err != nil || calls != 1 {
-				c.Errorf("%s: %v, and fn was called %d times", m.name, err, calls)
+func checkRuns(_ context.Context, c *check, l lock.Locker, m method, names string) {
+	for i := range 3 {
+		// A name for each: the check that a lock is free takes it,
+		// and may give it back late.
+		name := names + fmt.Sprint(i)
+		calls := 0
+		err := m.call(l, c.Ctx, name, func(ctx context.Context) error {
+			calls++
+			if err := ctx.Err(); err != nil {
+				c.Errorf("fn's ctx has ended: %v", err)
 			}
-			c.free(name, "after "+m.name)
+			c.taken(name, "while "+m.name+"'s fn runs")
+			c.refused(c.Ctx, l, name, "with the caller's ctx, from fn's goroutine")
+			return nil
+		})
+		if err != nil || calls != 1 {
+			c.Errorf("%s: %v, and fn was called %d times", m.name, err, calls)
 		}
+		c.free(name, "after "+m.name)
 	}
 }
 

@@ -124,18 +124,19 @@ func checkAcquireReplyLost(c *check) {
 	c.free(name, "after the first replies to its holder were lost")
 }
 
-func checkReleaseReplyLost(c *check) {
+// releases requires that a fault of a release leaves the lock to the next holder. The fault ends while that has it.
+func (c *check) releases(begin func(l lock.Locker) (end func()), fault string) {
 	a, b, name := c.two()
 	h := c.hold(a, name)
-	restore := c.Faults.LoseReply(a)
+	end := begin(a)
 	released := c.Go(func() { _ = h.release() })
-	c.gets(b, name, c.deadFor(), "after the reply to its release was lost", func(ctx context.Context) error {
-		restore()
-		c.kept(ctx, name, "while the former holder learns of its release")
+	c.gets(b, name, c.deadFor(), "after "+fault, func(ctx context.Context) error {
+		end()
+		c.kept(ctx, name, "after "+fault+" of the holder before")
 		return nil
 	})
 	if !c.Within(soon, released) {
-		c.Errorf("WithLock does not return after the reply to a release was lost")
+		c.Errorf("WithLock does not return after %s", fault)
 	}
 }
 
@@ -165,21 +166,6 @@ func checkLateAcquire(c *check) {
 			return nil
 		})
 		c.undone(name, "after the late execution of an acquisition")
-	}
-}
-
-func checkLateRelease(c *check) {
-	a, b, name := c.two()
-	h := c.hold(a, name)
-	deliver := c.Faults.Late(a)
-	released := c.Go(func() { _ = h.release() })
-	c.gets(b, name, c.deadFor(), "after its release was held back", func(ctx context.Context) error {
-		deliver()
-		c.kept(ctx, name, "after the late execution of an earlier release")
-		return nil
-	})
-	if !c.Within(soon, released) {
-		c.Errorf("WithLock does not return after its release was held back")
 	}
 }
 

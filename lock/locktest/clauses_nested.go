@@ -10,27 +10,23 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-func checkTwoLocks(c *check) {
-	l := c.open()
-	for _, m := range bothMethods() {
-		outer, inner := c.name(m.name+"outer"), c.name(m.name+"inner")
-		c.lock(l, outer, func(ctx context.Context) error {
-			ran := false
-			err := m.call(l, ctx, inner, func(context.Context) error {
-				ran = true
-				c.taken(outer, "while the inner fn of another lock runs")
-				c.taken(inner, "while its fn runs within another")
-				return nil
-			})
-			if err != nil || !ran {
-				c.Errorf("%s of another name with fn's ctx: %v", m.name, err)
-			}
-			c.free(inner, "after its fn returned, within another")
-			c.taken(outer, "after the inner fn of another lock returned")
+func checkTwoLocks(_ context.Context, c *check, l lock.Locker, m method, outer string) {
+	inner := outer + "inner"
+	c.lock(l, outer, func(ctx context.Context) error {
+		ran := false
+		err := m.call(l, ctx, inner, func(context.Context) error {
+			ran = true
+			c.taken(outer, "while the inner fn of another lock runs")
+			c.taken(inner, "while its fn runs within another")
 			return nil
 		})
-		c.free(outer, "after fn returned")
-	}
+		if err != nil || !ran {
+			c.Errorf("%s of another name with fn's ctx: %v", m.name, err)
+		}
+		c.free(inner, "after its fn returned, within another")
+		c.taken(outer, "after the inner fn of another lock returned")
+		return nil
+	})
 }
 
 func checkNested(_ context.Context, c *check, l lock.Locker, m method, name string) {

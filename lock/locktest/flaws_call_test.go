@@ -230,7 +230,7 @@ func callFlaws() map[string]flaw {
 			}
 			return err
 		})},
-		"takes the lock for a waiter who has given up": {fails: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call, err error) error {
+		"takes the lock for one who has given up": {fails: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call, err error) error {
 			c.l.change(c.name, func(l *memoryLock) {
 				l.queue = append(l.queue, &memoryWaiter{owner: "ghost", expires: time.Now().Add(time.Hour), wake: make(chan struct{}, 1)})
 			})

@@ -73,12 +73,12 @@ const longer = 1500 * time.Millisecond
 
 // expire brings the ends of all leases nearer by d.
 func (m *flawedData) expire(d time.Duration) {
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	for _, l := range m.store.locks {
-		l.expires = l.expires.Add(-d)
-		l.drop("")
-	}
+	m.store.locked(func() {
+		for _, l := range m.store.locks {
+			l.expires = l.expires.Add(-d)
+			l.drop("")
+		}
+	})
 }
 
 // clocks sets the wall clock and changes leases.

@@ -131,7 +131,7 @@ func TestMissing(t *testing.T) {
 	for name, want := range map[string]string{
 		"renewed":             "this Target declares no lease",
 		"token-over-failover": "this Locker has no tokens; this Target cannot disturb the lock service",
-		"lock-delay-returned": "this Locker has no lock delay; this Target cannot stall a Locker; this Target cannot cut a Locker off; this Target declares no lease",
+		"dies":                "this Target cannot cut a Locker off; this Target declares no lease",
 		"data":                "this Locker shows no locks; this Locker stores no data",
 		"clock-forward": "the leases of this Locker follow a wall clock; this Target cannot set the clock of the lock service; " +
 			"this Target declares no lease",
