@@ -208,7 +208,7 @@ func callFlaws() map[string]flaw {
 			go func() { done <- c.fn(ctx) }()
 			return <-done
 		})},
-		"gives back with the caller's ctx, which has ended": {fails: "ctx-ended-in-fn", run: within(func(ctx context.Context, c call) error {
+		"gives back with an ended ctx": {fails: "ctx-ended-in-fn", run: within(func(ctx context.Context, c call) error {
 			err := c.fn(ctx)
 			if ctx.Err() != nil {
 				c.keep()
@@ -224,13 +224,13 @@ func callFlaws() map[string]flaw {
 		"waits on when ctx has ended": {fails: "ctx-ended-waiting", run: func(c call) error {
 			return c.next(context.WithoutCancel(c.ctx), c.fn)
 		}},
-		"does not say that a canceled call has waited": {only: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call, err error) error {
+		"hides that a canceled call has waited": {only: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call, err error) error {
 			if errors.Is(c.ctx.Err(), context.Canceled) {
 				return c.ctx.Err()
 			}
 			return err
 		})},
-		"takes the lock for one who has given up": {fails: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call, err error) error {
+		"takes the lock for one that gave up": {fails: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call, err error) error {
 			c.l.change(c.name, func(l *memoryLock) {
 				l.queue = append(l.queue, &memoryWaiter{owner: "ghost", expires: time.Now().Add(time.Hour), wake: make(chan struct{}, 1)})
 			})
@@ -273,13 +273,13 @@ func callFlaws() map[string]flaw {
 		"waits for its own lock": {fails: "nested nested-refused", run: func(c call) error {
 			return c.next(valueless{c.ctx}, c.fn)
 		}},
-		"says that a lock is taken when the store is down": {fails: "unavailable", run: instead(rmw.ErrUnavailable, func(call, error) error {
+		"says that a lock is taken without the store": {fails: "unavailable", run: instead(rmw.ErrUnavailable, func(call, error) error {
 			return rmw.ErrContended
 		})},
 		"runs fn when the store is down": {fails: "unavailable", run: instead(rmw.ErrUnavailable, func(c call, _ error) error {
 			return c.fn(c.ctx)
 		})},
-		"returns nil though the lock was lost": {fails: "taken-away", run: instead(rmw.ErrLockLost, func(call, error) error { return nil })},
+		"returns nil without the lock": {fails: "taken-away", run: instead(rmw.ErrLockLost, func(call, error) error { return nil })},
 		"ends fn's ctx without a cause": {fails: "taken-away cut-off", run: within(func(ctx context.Context, c call) error {
 			plain, cancel := context.WithCancel(context.WithoutCancel(ctx))
 			defer context.AfterFunc(ctx, cancel)()
@@ -361,7 +361,7 @@ func callFlaws() map[string]flaw {
 		"keeps the token of a lock that was taken away": {only: "token-lost", run: firstToken(func(c call, err error) bool {
 			return isLost(err) && c.l.mine.ahead.Load() == 0
 		})},
-		"keeps the token of a lock that was stopped past its lease": {only: "token-after-stall", run: firstToken(func(c call, err error) bool {
+		"keeps the token of a lock after a stall": {only: "token-after-stall", run: firstToken(func(c call, err error) bool {
 			return isLost(err) && c.l.mine.ahead.Load() > 0
 		})},
 	}

@@ -147,9 +147,11 @@ func serviceFlaws() map[string]flaw {
 		"takes a lost reply for a refusal": {only: "acquire-reply-lost", acquire: unanswered(func(s *flawedService) bool {
 			return s.mute
 		})},
-		"takes a late reply for a refusal":         {only: "late-acquire", acquire: unanswered(func(s *flawedService) bool { return s.slow })},
-		"polls":                                    {fails: "order bounded-waiting no-herd", asked: poll, config: constantPoll},
-		"keeps the place of a crashed waiter":      {only: "waiter-crashes", asked: enqueue(time.Hour, last)},
+		"takes a late reply for a refusal": {only: "late-acquire", acquire: unanswered(func(s *flawedService) bool {
+			return s.slow
+		})},
+		"polls":                               {fails: "order bounded-waiting no-herd", asked: poll, config: constantPoll},
+		"keeps the place of a crashed waiter": {only: "waiter-crashes", asked: enqueue(time.Hour, last)},
 		"serves the last waiter before the others": {only: "order", asked: enqueue(0, beforeLast)},
 		"serves first who had the lock before": {only: "bounded-waiting", asked: enqueue(0, func(s *flawedService, l *memoryLock) int {
 			if s.data.had[s.memoryClient] {
@@ -220,7 +222,7 @@ func serviceFlaws() map[string]flaw {
 			}
 			return true
 		}},
-		"claims to lose all locks with one, and does not": {fails: "one-of-many", target: func(t *Target, _ *flawedData) { t.Session = true }},
+		"only claims to lose all locks with one": {fails: "one-of-many", target: func(t *Target, _ *flawedData) { t.Session = true }},
 		"keeps a lock alive of whose grant it never heard": {
 			fails:   "acquire-reply-lost late-acquire",
 			asked:   func(s *flawedService, _ *memoryLock, _ *driver.Request) { s.expiry = time.Hour },
