@@ -173,25 +173,14 @@ func checkTokenOverFailover(c *check) {
 	for _, outage := range c.outages() {
 		a, b := c.open(), c.open()
 		name := c.name(outage.name)
-		var last uint64
-		var lastLocker lock.Locker
-		next := func(l lock.Locker) work { // one process may have the same token again
-			return func(ctx context.Context) error {
-				token := c.token(ctx)
-				if token < last || token == last && l != lastLocker {
-					c.Errorf("after %s the token %d came after %d", outage.name, token, last)
-				}
-				last, lastLocker = token, l
-				return nil
-			}
-		}
+		grow := c.growing("after " + outage.name)
 		for _, l := range []lock.Locker{a, b, b, a} {
-			c.lock(l, name, next(l))
+			c.lock(l, name, grow(l))
 		}
 		outage.begin()
 		c.Pass(beat) // a service without data has its clock only, of which some tick in milliseconds
 		for _, l := range []lock.Locker{b, a, a} {
-			c.gets(l, name, c.deadFor(), "after "+outage.name, next(l))
+			c.gets(l, name, c.deadFor(), "after "+outage.name, grow(l))
 		}
 		outage.end()
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/unwatch/unwatch/lock"
 )
 
 // queue has n waiters on n Lockers arrive one after the other, while the lock is held. It
@@ -108,13 +106,4 @@ func checkNoHerd(c *check) {
 	case slices.Min(cost) > most:
 		c.Errorf("with %d waiters and fewer, hand-overs cost %v requests; want at most %d", waiters, cost, most)
 	}
-}
-
-// holds takes n locks.
-func (c *check) holds(l lock.Locker, n int, name func(i int) string) []*hold {
-	var held []*hold
-	for i := range n {
-		held = append(held, c.hold(l, name(i)))
-	}
-	return held
 }

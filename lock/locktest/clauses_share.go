@@ -15,7 +15,10 @@ import (
 func checkOneOfMany(c *check) {
 	const locks, lost = 50, 20
 	l := c.open()
-	held := c.holds(l, locks, func(i int) string { return c.name(fmt.Sprint(i)) })
+	var held []*hold
+	for i := range locks {
+		held = append(held, c.hold(l, c.name(fmt.Sprint(i))))
+	}
 	c.takeAway(held[lost].name)
 	c.told(held[lost], "after its lock was taken away")
 	c.Pass(c.Lease / 2)

@@ -60,28 +60,27 @@ func checkJeopardy(c *check) {
 
 // events collects the events of one lock.
 type events struct {
-	c    *check
-	name string
-	mu   sync.Mutex
-	got  []lock.Event
+	c   *check
+	mu  sync.Mutex
+	got []lock.Event
 }
 
-// observed opens a Locker and collects its events about the lock name, except those of some kinds
+// observed opens a Locker and collects its events about a lock, except those of some kinds
 // and of waits.
-func (c *check) observed(name string, except ...lock.EventKind) (lock.Locker, *events) {
-	return c.observedFor(name, append(except, lock.EventWaiting, lock.EventWaitEnded)...)
+func (c *check) observed(except ...lock.EventKind) (l lock.Locker, name string, e *events) {
+	return c.observedFor(append(except, lock.EventWaiting, lock.EventWaitEnded)...)
 }
 
 // observedFor is observed with the events of waits.
-func (c *check) observedFor(name string, except ...lock.EventKind) (lock.Locker, *events) {
-	e := &events{c: c, name: name}
+func (c *check) observedFor(except ...lock.EventKind) (l lock.Locker, name string, e *events) {
+	e, name = &events{c: c}, c.name("")
 	return c.Observe(c.tb, func(_ context.Context, event lock.Event) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if event.Lock == name && !slices.Contains(except, event.Kind) {
 			e.got = append(e.got, event)
 		}
-	}), e
+	}), name, e
 }
 
 // take returns the next events, which must be of these kinds, and which may come late.
@@ -136,8 +135,7 @@ func (e *events) none() {
 }
 
 func checkTold(c *check) {
-	name := c.name("")
-	l, told := c.observed(name, lock.EventWanted)
+	l, name, told := c.observed(lock.EventWanted)
 	for _, m := range bothMethods() {
 		err := m.call(l, c.Ctx, name, func(ctx context.Context) error {
 			told.take(lock.EventAcquired)
@@ -177,8 +175,7 @@ func checkTold(c *check) {
 }
 
 func checkToldJeopardy(c *check) {
-	name := c.name("")
-	l, told := c.observed(name, lock.EventWanted)
+	l, name, told := c.observed(lock.EventWanted)
 	h := c.hold(l, name)
 	told.take(lock.EventAcquired)
 	restore := c.Faults.Cut(l)
@@ -200,8 +197,7 @@ func checkToldJeopardy(c *check) {
 }
 
 func checkToldSession(c *check) {
-	name := c.name("")
-	l, told := c.observed(name, lock.EventJeopardy, lock.EventSafe)
+	l, name, told := c.observed(lock.EventJeopardy, lock.EventSafe)
 	h := c.hold(l, name)
 	c.Faults.Expire(l)
 	c.told(h, "after its session ended")
@@ -210,8 +206,7 @@ func checkToldSession(c *check) {
 }
 
 func checkToldMaxHold(c *check) {
-	name := c.name("")
-	l, told := c.observed(name)
+	l, name, told := c.observed()
 	h := c.hold(l, name)
 	c.told(h, "after MaxHold")
 	c.lostFor(told.take(lock.EventAcquired, lock.EventLost)[1], lock.LossMaxHold)
@@ -219,8 +214,7 @@ func checkToldMaxHold(c *check) {
 }
 
 func checkToldWaiting(c *check) {
-	name := c.name("")
-	l, told := c.observedFor(name, lock.EventAcquired, lock.EventRefused, lock.EventReleased, lock.EventWanted)
+	l, name, told := c.observedFor(lock.EventAcquired, lock.EventRefused, lock.EventReleased, lock.EventWanted)
 	h := c.hold(c.another(), name)
 	waiting := c.Go(func() { c.lock(l, name, nothing) })
 	told.take(lock.EventWaiting)
@@ -240,8 +234,7 @@ func checkToldWaiting(c *check) {
 }
 
 func checkWanted(c *check) {
-	name := c.name("")
-	l, told := c.observed(name, lock.EventRefused)
+	l, name, told := c.observed(lock.EventRefused)
 	for range 2 {
 		h := c.hold(l, name)
 		told.take(lock.EventAcquired)

@@ -73,31 +73,37 @@ func (c *check) tokensGrow(ctx context.Context, a, b lock.Locker, name string) {
 
 // tokensGrowInLine has several processes wait for one lock.
 func (c *check) tokensGrowInLine() {
-	const processes, each = 4, 4
-	name := c.name("line")
-	var mu sync.Mutex // for the race detector, which cannot see a lock on a server
-	var last uint64
-	var lastProcess int
+	name, grow := c.name("line"), c.growing("among those that wait")
 	var ended []<-chan struct{}
-	for process := range processes {
+	for range 4 {
 		l := c.open()
 		ended = append(ended, c.Go(func() {
-			for range each {
-				c.lock(l, name, func(ctx context.Context) error {
-					token := c.token(ctx)
-					c.Pass(time.Millisecond)
-					mu.Lock()
-					defer mu.Unlock()
-					if token < last || token == last && process != lastProcess {
-						c.Errorf("the token %d of process %d came after %d of process %d", token, process, last, lastProcess)
-					}
-					last, lastProcess = token, process
-					return nil
-				})
+			for range 4 {
+				c.lock(l, name, grow(l))
 			}
 		}))
 	}
 	wait(ended)
+}
+
+// growing returns the fn of a process. Its token must be greater than that of the process before.
+func (c *check) growing(when string) func(l lock.Locker) work {
+	var mu sync.Mutex // for the race detector, which cannot see a lock on a server
+	var last uint64
+	var before lock.Locker
+	return func(l lock.Locker) work {
+		return func(ctx context.Context) error {
+			token := c.token(ctx)
+			c.Pass(time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			if token < last || token == last && l != before {
+				c.Errorf("%s the token %d came after %d", when, token, last)
+			}
+			last, before = token, l
+			return nil
+		}
+	}
 }
 
 func checkTokenLost(c *check) {
