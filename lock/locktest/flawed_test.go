@@ -22,7 +22,8 @@ type flaw struct {
 	options func(o *driver.Options)
 	target  func(t *Target, m *flawedData)
 
-	// Hooks of the service. Of these, asked, granted and renews run while it is locked.
+	// Hooks of the service. Of these, asked, granted and renews run while it is locked. A renewal ends with renews
+	// if that returns false.
 	asked   func(s *flawedService, l *memoryLock, r *driver.Request)
 	acquire func(ctx context.Context, s *flawedService, r driver.Request) (driver.Grant, error)
 	granted func(s *flawedService, l *memoryLock, g *driver.Grant)
