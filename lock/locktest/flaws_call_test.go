@@ -221,9 +221,6 @@ func callFlaws() map[string]flaw {
 				return c.fn(ctx)
 			})
 		})},
-		"waits on when ctx has ended": {fails: "ctx-ended-waiting", run: func(c call) error {
-			return c.next(context.WithoutCancel(c.ctx), c.fn)
-		}},
 		"hides that a canceled call has waited": {only: "ctx-ended-waiting", run: instead(rmw.ErrContended, func(c call, err error) error {
 			if errors.Is(c.ctx.Err(), context.Canceled) {
 				return c.ctx.Err()
@@ -249,7 +246,7 @@ func callFlaws() map[string]flaw {
 			}
 			return err
 		}))},
-		"detaches fn's ctx from an outer lock": {fails: "multi-lost multi-stall", run: func(c call) error {
+		"detaches itself from the caller's ctx": {fails: "ctx-ended-waiting multi-lost multi-stall", run: func(c call) error {
 			return c.next(context.WithoutCancel(c.ctx), c.fn)
 		}},
 		"derives fn's ctx, so that its Err does not ask an outer lock": {only: "multi-stall", run: func(c call) error {
