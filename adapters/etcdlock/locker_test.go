@@ -27,6 +27,18 @@ func TestLocker(t *testing.T) {
 	})
 }
 
+// A lock can be held for many leases.
+func TestLongForEver(t *testing.T) {
+	t.Parallel()
+	long.Only(t)
+	members := servers.Etcd(t, 1)
+	locktest.Run(t, func(t *testing.T) locktest.Target {
+		endless := target(t, members, connect(t, members).client, config())
+		endless.Patience = 190 * time.Second
+		return endless
+	}, "for-ever")
+}
+
 // A Locker over a real etcd passes the suite for Lockers.
 func TestLongLocker(t *testing.T) {
 	t.Parallel()
@@ -39,11 +51,6 @@ func TestLongLocker(t *testing.T) {
 		cfg.MaxHold = 4 * cfg.Lease
 		return target(t, members, admin, cfg)
 	}, "max-hold", "told-max-hold")
-	locktest.Run(t, func(t *testing.T) locktest.Target {
-		endless := target(t, members, admin, config())
-		endless.Patience = 190 * time.Second
-		return endless
-	}, "for-ever")
 }
 
 func config() driver.Config { return driver.Config{Lease: 6 * time.Second, LockDelay: time.Second} }

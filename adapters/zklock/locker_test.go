@@ -107,11 +107,6 @@ func TestLongLocker(t *testing.T) {
 	}
 	locktest.Run(t, with(driver.Config{LockDelay: lease}), "dies", "lock-delay-returned", "runs")
 	locktest.Run(t, with(driver.Config{MaxHold: 4 * lease}), "max-hold", "told-max-hold")
-	locktest.Run(t, func(t *testing.T) locktest.Target {
-		endless := target(t, members, admin, driver.Config{Lease: 6 * time.Second}) // a hold counts on 3.6 s of it
-		endless.Patience = 190 * time.Second
-		return endless
-	}, "for-ever")
 }
 
 // A Locker over a real ZooKeeper passes the clauses that wait for no lease. So theirs outlasts the pauses of a busy machine.
@@ -126,6 +121,18 @@ func TestLocker(t *testing.T) {
 	locktest.RunQuick(t, func(t *testing.T) locktest.Target {
 		return target(t, members, admin, driver.Config{Lease: 20 * time.Second})
 	})
+}
+
+// A lock can be held for many leases.
+func TestLongForEver(t *testing.T) {
+	long.Only(t)
+	t.Parallel()
+	members := servers.ZooKeeper(t, 1)
+	locktest.Run(t, func(t *testing.T) locktest.Target {
+		endless := target(t, members, connect(t, members), driver.Config{Lease: 6 * time.Second}) // a hold counts on 3.6 s of it
+		endless.Patience = 190 * time.Second
+		return endless
+	}, "for-ever")
 }
 
 // target is the subject of the suite.
