@@ -8,7 +8,6 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 // Coupon is an entity that relies on the defaults of encoding/json: a field without a tag, structs embedded for
@@ -62,22 +61,4 @@ func TestLayoutsStoreTheSameFields(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	assert.Empty(t, want.inner)
-}
-
-// Without entries that have fields of their own, a write touches the fields that differ and traces no others: a
-// guard by the traced fields lets writers of other fields succeed.
-func TestHashLayoutTracesKnownFields(t *testing.T) {
-	codec := couponCodec(domains.Hash)
-	v := driver.Traced(rmw.Hash(map[string]string{"id": "7", "Hits": "1", "Memo": "m", "other": "x"}))
-	var c Coupon
-	require.NoError(t, codec.Decode(v, &c))
-	c.Hits, c.Memo = 2, ""
-	next, err := codec.Encode(&c, v)
-	require.NoError(t, err)
-	fields, ok := driver.Reads(v, next, nil)
-	require.True(t, ok)
-	assert.ElementsMatch(t, []string{"format", "version", "applied", "by", "place", "id", "Hits", "Memo"}, fields)
-	assert.Equal(t, map[string]string{
-		"id": "7", "Hits": "2", "other": "x", "place": `{"city":"","hits":""}`,
-	}, next.Fields())
 }

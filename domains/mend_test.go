@@ -10,7 +10,6 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -181,28 +180,5 @@ func TestMendIsGuarded(t *testing.T) {
 				assert.Equal(t, n, got)
 			})
 		})
-	}
-}
-
-// With HashByVersion, an entity that Mend does not change costs the same as without Mend.
-func TestMendKeepsVersionGuard(t *testing.T) {
-	codec := domains.CodecOf(domains.HashByVersion, nil, bySize)
-	for _, test := range []struct {
-		size string
-		all  bool
-	}{{"-1", true}, {"1", false}} {
-		v := driver.Traced(before(domains.Hash, map[string]string{"size": test.size}))
-		var n Ticket
-		require.NoError(t, codec.Decode(v, &n))
-		n.Title = "new"
-		next, err := codec.Encode(&n, v)
-		require.NoError(t, err)
-		fields, ok := driver.Reads(v, next, nil)
-		assert.Equal(t, test.all, !ok)
-		if ok {
-			assert.Equal(t, []string{"loud", "title", "version"}, fields)
-		}
-		size, _ := next.Field("size")
-		assert.NotEqual(t, "-1", size)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/unwatch/unwatch/domains"
+	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
@@ -93,11 +93,8 @@ func (m *model) do(s step) result {
 	case s.outcome != nil:
 		return result{err: s.outcome, text: s.outcome.Error(), ran: true}
 	}
-	m.ID, m.Size, m.Format, m.Version = "7", m.Size+1, 1, m.Version+1
-	if s.call != "Settle" {
-		m.Applied = append(slices.Clone(m.Applied), domains.Applied{ID: s.op.ID, Op: s.name(), Number: s.number()})
-		m.Applied = m.Applied[max(0, len(m.Applied)-domains.Remembered):]
-	}
+	m.ID, m.Size = "7", m.Size+1
+	entities.Count(&m.Header, s.op.ID, s.name(), s.number())
 	return result{number: s.number(), ran: true}
 }
 

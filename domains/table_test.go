@@ -51,39 +51,3 @@ func TestTableNext(t *testing.T) {
 		assert.Equal(t, test.ok, ok, "%+v", test)
 	}
 }
-
-func TestTableCreates(t *testing.T) {
-	assert.True(t, lamp().Creates("Make", "off"))
-	assert.True(t, lamp().Creates("Buy", "off"))
-	assert.False(t, lamp().Creates("Make", "on"))
-	assert.False(t, lamp().Creates("Press", "on"))
-	assert.False(t, lamp().Creates("Fly", "off"))
-}
-
-func TestTableStates(t *testing.T) {
-	assert.Equal(t, []string{"off", "on", "broken"}, lamp().States())
-	assert.Empty(t, domains.Table{}.States())
-}
-
-// A clone shares nothing with the table.
-func TestTableClone(t *testing.T) {
-	original := lamp()
-	clone := original.Clone()
-	assert.Equal(t, original, clone)
-	clone.Rows[2].From[0], clone.Rows[3].To = "x", "y"
-	assert.Equal(t, lamp(), original)
-}
-
-func TestTableText(t *testing.T) {
-	assert.Equal(t, `operation  from     to      when
-Make       –        off
-Buy        –        off     in a shop
-Press      off      on
-Press      on       off
-Clean      off, on  same
-Drop       off, on  same    on a carpet
-Drop       off, on  broken  anywhere else
-Hit        on       broken
-Hold       on       on
-`, lamp().Text())
-}

@@ -11,8 +11,6 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/internal/testing/paths"
-	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -58,28 +56,4 @@ func TestConcurrentUpdates(t *testing.T) {
 			assert.Equal(t, uint64(pairs*each+1), got.Version)
 		})
 	}
-}
-
-// With HashByVersion, the guard covers the version and the changed fields, for any size of the rest.
-func TestHashByVersionGuardsVersion(t *testing.T) {
-	codec := ticketCodec(domains.HashByVersion)
-	v := driver.Traced(rmw.Hash(map[string]string{
-		"id": "7", "big": "0", "loud": "0", "version": "4", "size": "1", "title": "t",
-		"part:p": `{"name":"p"}`, "part:q": `{"name":"q"}`, "x": "y",
-	}))
-	var n Ticket
-	require.NoError(t, codec.Decode(v, &n))
-	fields, ok := driver.Reads(v, v, nil)
-	require.True(t, ok)
-	assert.Equal(t, []string{"version"}, fields, "what refuses, or keeps, goes by the version alone")
-	n.Size, n.Version, n.Title = 2, 5, ""
-	delete(n.Parts, "p")
-	next, err := codec.Encode(&n, v)
-	require.NoError(t, err)
-	fields, ok = driver.Reads(v, next, nil)
-	require.True(t, ok)
-	assert.ElementsMatch(t, []string{"version", "size", "title", "part:p"}, fields)
-	assert.Equal(t, map[string]string{
-		"id": "7", "big": "0", "loud": "0", "version": "5", "size": "2", "part:q": `{"name":"q"}`, "x": "y",
-	}, next.Fields())
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/chat"
@@ -25,9 +24,7 @@ type model struct {
 
 // step is one operation with the arguments of all operations.
 type step struct {
-	op      string
-	id      string // of the operation
-	at      domains.Time
+	entities.Step
 	by, who string
 	role    string
 	flag    bool
@@ -36,69 +33,57 @@ type step struct {
 	topic   string
 }
 
-// The outcomes of a step; the others are the codes of refusals, with details.
-const changed, kept, invalid = entities.Changed, entities.Kept, entities.Invalid
+const kept, invalid = entities.Kept, entities.Invalid
 
 // take does a step, and returns its outcome and the number that a Post returns. A step that is refused leaves m
 // as it was.
 func (m *model) take(s step, cfg chat.Config) (outcome string, number uint64) {
-	for _, a := range m.Applied {
-		if a.ID == s.id && a.Op != s.op {
-			return invalid, 0
-		}
-		if a.ID == s.id {
-			return kept, a.Number
-		}
+	if s.Op == "Expire" {
+		m.ttl = entities.ForeignTTL
+		return entities.Kept, 0
 	}
-	switch {
-	case s.op == "Create" && m.ID != "":
-		return "room_exists", 0
-	case s.op != "Create" && m.ID == "":
-		return "no_room", 0
-	case m.Status == "closed" && s.op == "Close":
-		return kept, 0
-	case m.Status == "closed":
-		return "room_closed", 0
+	if outcome, number := entities.Repeated(&m.Header, s.ID, s.Op); outcome != "" {
+		return outcome, number
 	}
-	for _, c := range m.checks(s)[s.op] {
-		if c.failed {
-			return c.outcome, 0
-		}
+	if outcome := entities.First(append(m.always(s), m.checks(s)[s.Op]...)); outcome != "" {
+		return outcome, 0
 	}
-	m.ActiveAt = max(m.ActiveAt, s.at)
+	m.ActiveAt = max(m.ActiveAt, s.At)
 	m.follow(s, cfg.Layout)
-	if s.op == "Post" {
+	if s.Op == "Post" {
 		number = m.Seq
 	}
-	m.Format, m.Version = 1, m.Version+1
-	m.Applied = append(slices.Clone(m.Applied), domains.Applied{ID: s.id, Op: s.op, Number: number})
-	m.Applied = m.Applied[max(0, len(m.Applied)-32):]
+	entities.Count(&m.Header, s.ID, s.Op, number)
 	ttl := cfg.TTL
 	if m.Status == "closed" {
 		m.ClosedAt = m.ActiveAt
 		ttl = cmp.Or(cfg.ClosedTTL, cfg.TTL)
 	}
 	m.ttl = cmp.Or(ttl, m.ttl)
-	return changed, number
+	return entities.Changed, number
 }
 
-// check is a check of an operation, and the outcome if it fails.
-type check struct {
-	failed  bool
-	outcome string
+// always returns the checks of all operations, which come first.
+func (m *model) always(s step) []entities.Check {
+	return []entities.Check{
+		{s.Op == "Create" && m.ID != "", "room_exists"},
+		{s.Op != "Create" && m.ID == "", "no_room"},
+		{m.Status == "closed" && s.Op == "Close", entities.Kept},
+		{m.Status == "closed", "room_closed"},
+	}
 }
 
 // checks returns the checks of each operation, in their order.
-func (m *model) checks(s step) map[string][]check {
+func (m *model) checks(s step) map[string][]entities.Check {
 	p, in := m.Members[s.who]
-	owner := check{s.by != "" && s.by != m.OwnerID, "not_owner"}
-	member := check{!in, "not_member"}
-	texts := check{!fits(s.text, 256) || !fits(s.topic, 4096), invalid}
-	role := check{!fits(s.role, 64), invalid}
-	return map[string][]check{
-		"Create": {texts, {s.number < 0 || !fits(s.who, 128), invalid}},
+	owner := entities.Check{s.by != "" && s.by != m.OwnerID, "not_owner"}
+	member := entities.Check{!in, "not_member"}
+	texts := entities.Check{!entities.Fits(256, s.text) || !entities.Fits(4096, s.topic), invalid}
+	role := entities.Check{!entities.Fits(64, s.role), invalid}
+	return map[string][]entities.Check{
+		"Create": {texts, {s.number < 0 || !entities.Fits(128, s.who), invalid}},
 		"Join": {
-			{s.who == "" || !fits(s.who, 128), invalid}, {in, kept},
+			{s.who == "" || !entities.Fits(128, s.who), invalid}, {in, kept},
 			{m.Cap > 0 && len(m.Members) == m.Cap, fmt.Sprintf("room_full: %d of %d are in", m.Cap, m.Cap)}, role,
 		},
 		"Leave":    {{!in, kept}},
@@ -115,12 +100,10 @@ func (m *model) checks(s step) map[string][]check {
 		"MarkRead": {
 			member, {uint64(s.number) > m.Seq, fmt.Sprintf("unread: %d of %d", s.number, m.Seq)}, {uint64(s.number) <= p.ReadSeq, kept},
 		},
-		"Touch": {{s.at <= m.ActiveAt, kept}},
+		"Touch": {{s.At <= m.ActiveAt, kept}},
 		"Close": {owner},
 	}
 }
-
-func fits(text string, limit int) bool { return len(text) <= limit && utf8.ValidString(text) }
 
 // follow changes the room by a step that is permitted.
 func (m *model) follow(s step, layout domains.Layout) {
@@ -128,11 +111,11 @@ func (m *model) follow(s step, layout domains.Layout) {
 		m.Members = map[string]chat.Member{}
 	}
 	p := m.Members[s.who]
-	switch s.op {
+	switch s.Op {
 	case "Create":
 		*m = model{ttl: rmw.NoTTL, Room: chat.Room{
 			ID: "7", TenantID: s.who, Name: s.text, Topic: s.topic, Status: "open", Cap: s.number, StayOpen: s.flag,
-			CreatedAt: s.at, ActiveAt: s.at, Unknown: unknown(layout),
+			CreatedAt: s.At, ActiveAt: s.At, Unknown: unknown(layout),
 		}}
 	case "Join":
 		m.OwnerID = cmp.Or(m.OwnerID, s.who)

@@ -382,7 +382,7 @@ func TestObservedStoreSeesViolations(t *testing.T) {
 		"M1": func(_ context.Context, s service) error {
 			return edit(s, "a", func(a *mcc.Agent) {
 				for i := range limit + 1 {
-					a.Slots[name("x", i)] = slot
+					a.Slots[fmt.Sprint("x", i)] = slot
 				}
 			})
 		},

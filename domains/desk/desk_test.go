@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,114 +98,105 @@ func TestOperationsInTurn(t *testing.T) {
 // fill takes all slots of an agent.
 func (d fixture) fill(agentID string) {
 	for i := range limit {
-		require.NoError(d.t, d.queue(d.t.Context(), d.now, name("t", i)))
-		d.assign(name("t", i), agentID)
+		require.NoError(d.t, d.queue(d.t.Context(), d.now, fmt.Sprint("t", i)))
+		d.assign(fmt.Sprint("t", i), agentID)
 	}
 }
 
 // A refused operation changes neither entity, and leaves no slot and no reservation.
 func TestRefusals(t *testing.T) {
+	ctx := t.Context()
 	for name, tc := range map[string]struct {
 		want error
-		do   func(ctx context.Context, d fixture) error
+		do   func(d fixture) error
 	}{
-		"assign, full": {mcc.ErrFull, func(ctx context.Context, d fixture) error {
+		"assign, full": {mcc.ErrFull, func(d fixture) error {
 			d.fill("b")
 			return errOf(d.Assign(ctx, d.op(), "s", "b"))
 		}},
-		"assign, full of reservations that are left alone": {mcc.ErrFull, func(ctx context.Context, d fixture) error {
+		"assign, full of reservations that are left alone": {mcc.ErrFull, func(d fixture) error {
 			for _, id := range []string{"t0", "t1", "t2"} {
 				d.ok(d.agents.Reserve(ctx, "b", d.now, id, 0, d.now, false))
 			}
 			return errOf(d.Assign(ctx, d.op(), "s", "b"))
 		}},
-		"assign, session behind a slot that is left alone": {mcc.ErrMovedOn, func(ctx context.Context, d fixture) error {
+		"assign, session behind a slot that is left alone": {mcc.ErrMovedOn, func(d fixture) error {
 			d.ok(d.agents.Reserve(ctx, "a", d.now, "s", 7, d.now, false))
 			return errOf(d.Assign(ctx, d.op(), "s", "a"))
 		}},
-		"assign, busy": {mcc.ErrNotAccepting, func(ctx context.Context, d fixture) error {
+		"assign, busy": {mcc.ErrNotAccepting, func(d fixture) error {
 			d.ok(d.agents.SetStatus(ctx, "b", d.op(), mcc.Busy))
 			return errOf(d.Assign(ctx, d.op(), "s", "b"))
 		}},
-		"assign, no agent": {mcc.ErrNoAgent, func(ctx context.Context, d fixture) error {
-			return errOf(d.Assign(ctx, d.op(), "s", "nobody"))
-		}},
-		"assign, no session": {session.ErrNoSession, func(ctx context.Context, d fixture) error {
-			return errOf(d.Assign(ctx, d.op(), "none", "b"))
-		}},
-		"assign twice": {session.ErrNotNow, func(ctx context.Context, d fixture) error {
+		"assign, no agent":   {mcc.ErrNoAgent, func(d fixture) error { return errOf(d.Assign(ctx, d.op(), "s", "nobody")) }},
+		"assign, no session": {session.ErrNoSession, func(d fixture) error { return errOf(d.Assign(ctx, d.op(), "none", "b")) }},
+		"assign twice": {session.ErrNotNow, func(d fixture) error {
 			d.assign("s", "a")
 			return errOf(d.Assign(ctx, d.op(), "s", "b"))
 		}},
-		"assign, closed": {session.ErrClosed, func(ctx context.Context, d fixture) error {
+		"assign, closed": {session.ErrClosed, func(d fixture) error {
 			d.ok(d.Close(ctx, d.op(), "s", session.ByVisitor))
 			return errOf(d.Assign(ctx, d.op(), "s", "b"))
 		}},
-		"transfer, not assigned": {session.ErrNotNow, func(ctx context.Context, d fixture) error {
+		"transfer, not assigned": {session.ErrNotNow, func(d fixture) error {
 			return errOf(d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b"}))
 		}},
-		"transfer to the same": {session.ErrSameAgent, func(ctx context.Context, d fixture) error {
+		"transfer to the same": {session.ErrSameAgent, func(d fixture) error {
 			d.assign("s", "a")
 			return errOf(d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "a"}))
 		}},
-		"transfer, full": {mcc.ErrFull, func(ctx context.Context, d fixture) error {
+		"transfer, full": {mcc.ErrFull, func(d fixture) error {
 			d.fill("b")
 			d.assign("s", "a")
 			return errOf(d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b"}))
 		}},
-		"requeue, another's": {session.ErrNotHolder, func(ctx context.Context, d fixture) error {
+		"requeue, another's": {session.ErrNotHolder, func(d fixture) error {
 			d.assign("s", "a")
 			return errOf(d.Requeue(ctx, d.op(), "s", desk.ToQueue{FromAgentID: "b"}))
 		}},
-		"close idle, not idle": {session.ErrNotIdle, func(ctx context.Context, d fixture) error {
+		"close idle, not idle": {session.ErrNotIdle, func(d fixture) error {
 			return errOf(d.CloseIdle(ctx, d.op(), "s", session.Idle{Queue: time.Second}))
 		}},
-		"open a second": {desk.ErrHasSession, func(ctx context.Context, d fixture) error {
+		"open a second": {desk.ErrHasSession, func(d fixture) error {
 			s, err := d.Open(ctx, d.op(), "s2", queuedOf("of-s"))
 			assert.Equal(d.t, "s", s.ID)
 			return err
 		}},
-		"open during another open": {desk.ErrOpening, func(ctx context.Context, d fixture) error {
+		"open during another open": {desk.ErrOpening, func(d fixture) error {
 			d.ok(d.sessions.ReserveVisitor(ctx, "v", d.now, session.Visitor{}, "s1", 0, d.now))
 			return errOf(d.Open(ctx, d.op(), "s2", queuedOf("v")))
 		}},
-		"open under a name that is taken": {session.ErrSessionExists, func(ctx context.Context, d fixture) error {
+		"open under a name that is taken": {session.ErrSessionExists, func(d fixture) error {
 			err := errOf(d.Open(ctx, d.op(), "s", queuedOf("v")))
 			assert.Empty(d.t, d.store.(*observedStore).visitors["v"])
 			return err
 		}},
-		"open an abandoned one": {desk.ErrAbandoned, func(ctx context.Context, d fixture) error {
+		"open an abandoned one": {desk.ErrAbandoned, func(d fixture) error {
 			d.ok(d.sessions.Abandon(ctx, "s1", d.now, "v"))
 			return errOf(d.Open(ctx, d.op(), "s1", queuedOf("v")))
 		}},
-		"open with what cannot be opened": {rmw.ErrInvalid, func(ctx context.Context, d fixture) error {
+		"open with what cannot be opened": {rmw.ErrInvalid, func(d fixture) error {
 			require.ErrorIs(d.t, errOf(d.Open(ctx, d.op(), "s1", queuedOf(""))), rmw.ErrInvalid, "no visitor")
 			_, err := d.Open(ctx, d.op(), "s1", session.Session{VisitorID: "v", Status: session.Active})
 			d.ok(d.Open(ctx, d.op(), "s2", queuedOf("v"))) // the visitor can open another session
 			return err
 		}},
-		"reopen, open": {session.ErrNotClosed, func(ctx context.Context, d fixture) error { return errOf(d.Reopen(ctx, d.op(), "s")) }},
-		"reopen, has another": {desk.ErrHasSession, func(ctx context.Context, d fixture) error {
+		"reopen, open": {session.ErrNotClosed, func(d fixture) error { return errOf(d.Reopen(ctx, d.op(), "s")) }},
+		"reopen, has another": {desk.ErrHasSession, func(d fixture) error {
 			d.ok(d.Close(ctx, d.op(), "s", session.ByVisitor))
 			d.ok(d.Open(ctx, d.op(), "s2", queuedOf("of-s")))
 			s, err := d.Reopen(ctx, d.op(), "s")
 			assert.Equal(d.t, "s2", s.ID)
 			return err
 		}},
-		"reopen, no session": {session.ErrNoSession, func(ctx context.Context, d fixture) error {
-			return errOf(d.Reopen(ctx, d.op(), "none"))
-		}},
-		"sign off, no agent": {mcc.ErrNoAgent, func(ctx context.Context, d fixture) error {
-			return errOf(d.SignOff(ctx, d.op(), "nobody"))
-		}},
-		"reap, no agent": {mcc.ErrNoAgent, func(ctx context.Context, d fixture) error {
-			return errOf(d.Reap(ctx, d.now, "nobody"))
-		}},
+		"reopen, no session": {session.ErrNoSession, func(d fixture) error { return errOf(d.Reopen(ctx, d.op(), "none")) }},
+		"sign off, no agent": {mcc.ErrNoAgent, func(d fixture) error { return errOf(d.SignOff(ctx, d.op(), "nobody")) }},
+		"reap, no agent":     {mcc.ErrNoAgent, func(d fixture) error { return errOf(d.Reap(ctx, d.now, "nobody")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newObservedStore()
 			d := newFixture(t, w, "s")
-			require.ErrorIs(t, tc.do(t.Context(), d), tc.want)
+			require.ErrorIs(t, tc.do(d), tc.want)
 			assert.NotContains(t, d.slots("b"), "s")
 			assert.NotEqual(t, session.Reserved, w.visitors["of-s"].State)
 			assert.Empty(t, w.broken())

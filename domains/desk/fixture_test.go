@@ -3,7 +3,6 @@ package desk_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -104,11 +103,6 @@ func interrupted(store rmw.Store, n int, within bool, by func()) service {
 		p.between = meet
 	}
 	return newService(p)
-}
-
-// slow is a process to which by happens before one of its calls.
-func slow(store rmw.Store, before int, by func()) service {
-	return interrupted(store, before, false, by)
 }
 
 // failing is a process whose calls with a key do something else. If reads is false, that is only its updates.
@@ -239,5 +233,3 @@ func (d fixture) get(sessionID string) session.Session {
 	require.NoError(d.t, err)
 	return s
 }
-
-func name(kind string, i int) string { return fmt.Sprintf("%s%d", kind, i) }

@@ -141,7 +141,7 @@ func TestReaped(t *testing.T) {
 	w.quiet(t)
 
 	ids := d.addSlots(map[kind]int{overdue: 2})[overdue]
-	reaps(slow(w, 6, func() { // 1 the agent, 2 to 5 the sessions, read and fenced
+	reaps(interrupted(w, 6, false, func() { // 1 the agent, 2 to 5 the sessions, read and fenced
 		d.ok(d.agents.Reserve(t.Context(), "a", d.now, ids[0], d.get(ids[0]).Epoch, d.now.Add(patience), true))
 	}), 0, desk.Reaped{Waiting: 1, Released: 1})
 	assert.Equal(t, ids[:1], d.slots("a"))
@@ -220,7 +220,7 @@ func TestRemovedAgent(t *testing.T) {
 				id = d.addSlots(map[kind]int{unconfirmed: 1})[unconfirmed][0]
 			}
 			// before the commit, or before the agent's update
-			require.NoError(t, do(slow(w, theCommit, func() { require.NoError(t, d.remove(t.Context(), "a")) }), d.now))
+			require.NoError(t, do(interrupted(w, theCommit, false, func() { require.NoError(t, d.remove(t.Context(), "a")) }), d.now))
 			assert.Equal(t, session.Queued, d.get(id).Status)
 			d.ok(d.Close(t.Context(), d.op(), id, session.ByVisitor))
 		})
@@ -273,7 +273,7 @@ func TestCtxEnds(t *testing.T) {
 		d := newFixture(t, w)
 		d.addSlots(map[kind]int{gone: 10})
 		ctx, cancel := context.WithCancel(t.Context())
-		found, err := slow(w, before, cancel).Reap(ctx, d.now, "a")
+		found, err := interrupted(w, before, false, cancel).Reap(ctx, d.now, "a")
 		if left > 0 {
 			require.ErrorIs(t, err, context.Canceled)
 			assert.ErrorContains(t, err, "5 others are left")
@@ -290,7 +290,7 @@ func TestCtxEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	op := d.op()
 	// SignOff: 1 offline, 2 to 11 the sessions, 12 the agent, 13 to 22 the sessions.
-	n, err := slow(w, 16, cancel).SignOff(ctx, op, "a")
+	n, err := interrupted(w, 16, false, cancel).SignOff(ctx, op, "a")
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 3, n)
 	slots := d.slots("a")

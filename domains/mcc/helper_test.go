@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/domains"
-	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/internal/testing/entities"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -30,7 +29,7 @@ var (
 )
 
 // manyGroups are too many groups for an agent.
-func manyGroups() []string { return strings.Fields(strings.Repeat("g ", mcc.MaxGroups+1)) }
+func manyGroups() []string { return strings.Fields(strings.Repeat("g ", 65)) }
 
 // stored is a document as it lies in the store.
 func stored(t require.TestingT, layout domains.Layout, document string) rmw.Value {

@@ -5,42 +5,26 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/internal/testing/entities"
+	"github.com/unwatch/unwatch/rmw"
 )
 
-// model implements the package's document once more, as simply as possible. The zero model is no agent.
+// model implements the package doc once more, as simply as possible. It calls no method of the Agent. A model without an
+// ID is that of an agent that does not exist.
 type model struct {
-	exists                     bool
-	version                    uint64
-	tenant, status             string
-	accepting                  bool
-	limit                      int // the agent's own
-	groups, applied            []string
-	slots                      map[string]mcc.Slot
-	statusAt, assignedAt, seen domains.Time
-}
-
-// seen returns the model of a stored agent.
-func seen(a mcc.Agent) model {
-	m := model{
-		exists: true, version: a.Version, tenant: a.TenantID, status: string(a.Status), accepting: a.Accepting, limit: a.Max,
-		groups: a.Groups, slots: map[string]mcc.Slot{}, statusAt: a.StatusAt, assignedAt: a.LastAssignedAt, seen: a.UpdatedAt,
-	}
-	maps.Copy(m.slots, a.Slots)
-	for _, op := range a.Applied {
-		m.applied = append(m.applied, op.ID+" "+op.Op)
-	}
-	return m
+	mcc.Agent
+	ttl time.Duration // of the key
 }
 
 // step is one operation with its arguments; not all use all.
 type step struct {
-	op, id    string
-	at, until domains.Time
-	status    string
+	entities.Step
+	until     domains.Time
+	status    mcc.Status
 	accepting bool // or forced
 	limit     int
 	groups    []string
@@ -50,180 +34,156 @@ type step struct {
 }
 
 // The outcomes of a step; the others are the codes of refusals, with details.
-const done, kept, invalid = entities.Changed, entities.Kept, entities.Invalid
+const changed, kept, invalid = entities.Changed, entities.Kept, entities.Invalid
 
 // ofSlots tells the operations that concern slots, and need no id.
 func (s step) ofSlots() bool {
-	return slices.Contains([]string{"Reserve", "Confirm", "Release", "Settle"}, s.op)
+	return slices.Contains([]string{"Reserve", "Confirm", "Release", "Settle"}, s.Op)
 }
 
 // do runs a step, and returns its outcome.
 func (m *model) do(s step, cfg mcc.Config) string {
-	switch {
-	case !s.ofSlots() && slices.Contains(m.applied, s.id+" "+s.op):
-		return kept
-	case s.op == "Create" && m.exists:
-		return "agent_exists"
-	case s.op != "Create" && !m.exists:
-		return "no_agent"
+	if s.ofSlots() {
+		s.ID = "" // the agent does not remember it
 	}
-	next := *m
-	next.slots = maps.Clone(m.slots)
-	next.seen = max(m.seen, m.statusAt, m.assignedAt, s.at)
-	for _, slot := range m.slots {
-		next.seen = max(next.seen, slot.Since)
-	}
-	var outcome string
-	switch s.op {
-	case "Reserve":
-		outcome = next.reserve(s, m.most(cfg))
-	case "Confirm", "Release":
-		outcome = next.settle([]mcc.Settlement{{SessionID: s.session, Has: s.op == "Confirm", Epoch: s.epoch}})
-	case "Settle":
-		outcome = next.settle(s.slots)
-	default:
-		outcome = next.set(s)
-	}
-	if outcome != done {
+	if outcome, _ := entities.Repeated(&m.Header, s.ID, s.Op); outcome != "" {
 		return outcome
 	}
-	next.version++
-	if !s.ofSlots() {
-		next.applied = append(slices.Clone(m.applied), s.id+" "+s.op)
-		next.applied = next.applied[max(0, len(next.applied)-domains.Remembered):]
+	next := *m
+	next.Slots = map[string]mcc.Slot{}
+	next.UpdatedAt = max(m.UpdatedAt, m.StatusAt, m.LastAssignedAt, s.At)
+	for id, slot := range m.Slots {
+		next.Slots[id] = slot
+		next.UpdatedAt = max(next.UpdatedAt, slot.Since)
 	}
+	outcome := cmp.Or(entities.First(m.checks(s, cfg)), next.follow(s))
+	if outcome != changed {
+		return outcome
+	}
+	entities.Count(&next.Header, s.ID, s.Op, 0)
+	next.ttl = cmp.Or(cfg.TTL, next.ttl)
 	*m = next
-	return done
+	return changed
 }
 
 // most is the agent's limit; -1 is none.
 func (m *model) most(cfg mcc.Config) int {
-	if m.limit != 0 {
-		return m.limit
-	}
-	for _, g := range m.groups {
-		if n := cfg.GroupMax[g]; n != 0 {
+	for _, g := range m.Groups {
+		if n := cmp.Or(m.Max, cfg.GroupMax[g]); n != 0 {
 			return n
 		}
 	}
-	return cmp.Or(cfg.Max, -1)
+	return cmp.Or(m.Max, cfg.Max, -1)
 }
 
 // badID reports an id that cannot be stored.
-func badID(id string) bool { return id == "" || len(id) > domains.MaxID || id == garbled }
+func badID(id string) bool { return id == "" || !entities.Fits(128, id) }
 
-func badGroups(groups []string) bool {
-	return len(groups) > mcc.MaxGroups || slices.ContainsFunc(groups, badID)
+// checks returns the checks of the operation, in their order.
+func (m *model) checks(s step, cfg mcc.Config) []entities.Check {
+	badGroups := entities.Check{len(s.groups) > 64 || slices.ContainsFunc(s.groups, badID), invalid}
+	old, there := m.Slots[s.session]
+	forced, same, limit, others := s.accepting, there && old.Epoch == s.epoch, m.most(cfg), 0
+	for id, o := range m.Slots {
+		if id != s.session && !o.Forced {
+			others++
+		}
+	}
+	return append([]entities.Check{
+		{s.Op == "Create" && m.ID != "", "agent_exists"},
+		{s.Op != "Create" && m.ID == "", "no_agent"},
+	}, map[string][]entities.Check{
+		"Create": {badGroups, {s.limit < -1, invalid}},
+		"SetStatus": {
+			{!slices.Contains([]mcc.Status{"online", "busy", "away", "offline"}, s.status), "status"},
+			{m.Status == s.status && (s.status != "online" || m.Accepting), kept},
+		},
+		"SignOff":      {{m.Status == "offline" && !m.Accepting, kept}},
+		"SetAccepting": {{m.Accepting == s.accepting, kept}},
+		"SetMax":       {{s.limit < -1, invalid}, {m.Max == s.limit, kept}},
+		"SetGroups":    {badGroups, {slices.Equal(m.Groups, s.groups), kept}},
+		"Reserve": {
+			{badID(s.session), invalid},
+			{there && old.Epoch > s.epoch, "slot_moved_on"},
+			{m.Status != "online" || !m.Accepting, "not_accepting: the agent is " + string(m.Status)},
+			{same && (old.State == "held" || (forced || !old.Forced) && s.until <= old.Until), kept},
+			{!m.extends(s) && !forced && limit != -1 && others >= limit, fmt.Sprintf("agent_full: %d of %d", others, limit)},
+		},
+	}[s.Op]...)
 }
 
-func (m *model) set(s step) string {
-	become := func(status string) {
-		if m.status != status {
-			m.status, m.statusAt = status, m.seen
-		}
-	}
-	switch s.op {
+// extends reports whether a Reserve prolongs a slot that counts as much as the new one.
+func (m *model) extends(s step) bool {
+	old, there := m.Slots[s.session]
+	return there && old.Epoch == s.epoch && (s.accepting || !old.Forced)
+}
+
+// follow changes the agent by a step that is permitted, and returns the outcome.
+func (m *model) follow(s step) string {
+	accepting := m.Accepting
+	switch s.Op {
 	case "Create":
-		if s.limit < -1 || badGroups(s.groups) {
-			return invalid
-		}
-		*m = model{exists: true, tenant: "t", limit: s.limit, groups: s.groups, slots: map[string]mcc.Slot{}, seen: s.at}
-		become("offline")
+		*m = model{ttl: rmw.NoTTL, Agent: mcc.Agent{
+			ID: "a", TenantID: "t", Status: "offline", Max: s.limit, Groups: s.groups, StatusAt: s.At, UpdatedAt: s.At,
+		}}
 	case "Edit":
-		m.seen, m.assignedAt = 0, s.until
+		m.UpdatedAt, m.LastAssignedAt = 0, s.assignedAt()
 	case "SetStatus":
-		if !slices.Contains([]string{"online", "busy", "away", "offline"}, s.status) {
-			return "status"
-		}
-		if m.status == s.status && (s.status != "online" || m.accepting) {
-			return kept
-		}
-		become(s.status)
-		if s.status == "online" {
-			m.accepting = true
-		}
-		if s.status == "offline" {
-			m.accepting = false
-		}
+		m.become(s.status, accepting && s.status != "offline" || s.status == "online")
 	case "SignOff":
-		if m.status == "offline" && !m.accepting {
-			return kept
-		}
-		become("offline")
-		m.accepting = false
+		m.become("offline", false)
 	case "SetAccepting":
-		if m.accepting == s.accepting {
-			return kept
-		}
-		m.accepting = s.accepting
+		m.Accepting = s.accepting
 	case "SetMax":
-		if s.limit < -1 {
-			return invalid
-		}
-		if m.limit == s.limit {
-			return kept
-		}
-		m.limit = s.limit
+		m.Max = s.limit
 	case "SetGroups":
-		if badGroups(s.groups) {
-			return invalid
+		m.Groups = s.groups
+	case "Reserve":
+		slot := mcc.Slot{Epoch: s.epoch, State: "reserved", Forced: s.accepting, Since: m.UpdatedAt, Until: s.until}
+		if old := m.Slots[s.session]; m.extends(s) {
+			slot.Forced, slot.Since = old.Forced, old.Since
+		} else {
+			m.LastAssignedAt = m.UpdatedAt
 		}
-		if slices.Equal(m.groups, s.groups) {
-			return kept
-		}
-		m.groups = s.groups
+		m.Slots[s.session] = slot
+	case "Confirm", "Release":
+		return m.settle([]mcc.Settlement{{SessionID: s.session, Has: s.Op == "Confirm", Epoch: s.epoch}})
+	case "Settle":
+		return m.settle(s.slots)
 	}
-	return done
+	return changed
+}
+
+func (m *model) become(status mcc.Status, accepting bool) {
+	if m.Status != status {
+		m.Status, m.StatusAt = status, m.UpdatedAt
+	}
+	m.Accepting = accepting
 }
 
 // settle applies one settlement after the other.
 func (m *model) settle(all []mcc.Settlement) string {
 	outcome := kept
 	for _, s := range all {
-		old, there := m.slots[s.SessionID]
+		old, there := m.Slots[s.SessionID]
 		switch {
 		case !there || s.Seen != nil && *s.Seen != old || old.Epoch > s.Epoch:
 		case s.Has && (old.Epoch < s.Epoch || old.State == "reserved"):
-			m.slots[s.SessionID] = mcc.Slot{Epoch: s.Epoch, State: "held", Forced: old.Forced, Since: old.Since}
-			outcome = done
+			m.Slots[s.SessionID] = mcc.Slot{Epoch: s.Epoch, State: "held", Forced: old.Forced, Since: old.Since}
+			outcome = changed
 		case !s.Has && old.Epoch < s.Epoch:
-			delete(m.slots, s.SessionID)
-			outcome = done
+			delete(m.Slots, s.SessionID)
+			outcome = changed
 		}
 	}
 	return outcome
 }
 
-func (m *model) reserve(s step, most int) string {
-	old, there := m.slots[s.session]
-	forced := s.accepting
-	switch {
-	case badID(s.session):
-		return invalid
-	case there && old.Epoch > s.epoch:
-		return "slot_moved_on"
-	case m.status != "online" || !m.accepting:
-		return "not_accepting: the agent is " + m.status
-	case there && old.Epoch == s.epoch && old.State == "held":
-		return kept
-	case there && old.Epoch == s.epoch && (forced || !old.Forced):
-		if s.until <= old.Until {
-			return kept
-		}
-		old.Until = s.until
-		m.slots[s.session] = old
-		return done
+// tidy is the agent without the difference between no map and an empty one, and shares nothing with it.
+func tidy(a mcc.Agent) mcc.Agent {
+	a.Slots = maps.Clone(a.Slots)
+	if len(a.Slots) == 0 {
+		a.Slots = nil
 	}
-	others := 0
-	for id, o := range m.slots {
-		if id != s.session && !o.Forced {
-			others++
-		}
-	}
-	if !forced && most != -1 && others >= most {
-		return fmt.Sprintf("agent_full: %d of %d", others, most)
-	}
-	m.slots[s.session] = mcc.Slot{Epoch: s.epoch, State: "reserved", Forced: forced, Since: m.seen, Until: s.until}
-	m.assignedAt = m.seen
-	return done
+	return a
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
 	"github.com/unwatch/unwatch/internal/testing/entities"
+	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
@@ -26,18 +27,8 @@ const withForeign = `{"format":1,"version":3,"applied":[{"id":"x","op":"SetMax"}
 
 // The stored form of an agent is a contract with other services, whose fields are kept.
 func TestWireFormat(t *testing.T) {
-	for _, layout := range entities.Layouts()[:2] {
-		v := stored(t, layout, withForeign)
-		if layout != domains.JSON {
-			v = v.With("accepting", "1") // as a hash says true
-		}
-		codec := domains.CodecOf[mcc.Agent, *mcc.Agent](layout, nil)
-		var a mcc.Agent
-		require.NoError(t, codec.Decode(v, &a))
-		again, err := codec.Encode(&a, v)
-		require.NoError(t, err)
-		assert.Equal(t, v.Text(), again.Text())
-		assert.Equal(t, v.Fields(), again.Fields())
+	inForm := func(layout domains.Layout) rmw.Value { return stored(t, layout, withForeign) }
+	entities.WireFormat(t, inForm, func(a mcc.Agent) {
 		assert.Equal(t, mcc.Agent{
 			Header: domains.Header{Format: 1, Version: 3, Applied: []domains.Applied{{ID: "x", Op: "SetMax"}}},
 			ID:     "a", TenantID: "t", Status: mcc.Online, Accepting: true, Max: 4, Groups: []string{"g"},
@@ -47,7 +38,7 @@ func TestWireFormat(t *testing.T) {
 			},
 			LastAssignedAt: 6, StatusAt: 7, UpdatedAt: 8, Unknown: a.Unknown,
 		}, a)
-	}
+	})
 }
 
 // Operations keep what another service has stored, within the slots, too; and a new agent takes along what its

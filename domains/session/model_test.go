@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
@@ -22,8 +21,7 @@ type model struct {
 
 // step is one operation with its arguments; not all use all.
 type step struct {
-	op, id    string
-	at        domains.Time
+	entities.Step
 	agent, to string
 	queue, by string
 	why       string // a reason or a comment
@@ -37,79 +35,63 @@ type step struct {
 // The outcomes of a step; the others are the codes of refusals, with details.
 const changed, kept, invalid = entities.Changed, entities.Kept, entities.Invalid
 
+type check = entities.Check
+
+var fits = entities.Fits
+
 // do runs a step, and returns its outcome.
 func (m *model) do(s step, cfg session.Config) string {
-	switch s.op {
-	case "Delete": // another service, as Expire
+	switch s.Op {
+	case "Delete":
 		*m = model{}
 		return kept
 	case "Expire":
-		m.ttl = foreignTTL
+		m.ttl = entities.ForeignTTL
 		return kept
 	}
-	noID := s.id == "" && !s.settles()
-	badOpen := s.op == "Open" && (s.status != "bot" && s.status != "queued" || !fits(128, s.to, s.by, s.agent, s.queue))
-	if noID || badOpen {
+	if s.settles() {
+		s.ID = "" // the session does not remember it
+	} else if s.ID == "" {
 		return invalid
 	}
-	for _, a := range m.Applied {
-		switch {
-		case a.ID != s.id || s.settles():
-		case a.Op != s.name():
-			return invalid
-		default:
-			return kept
-		}
+	if s.Op == "Open" && (s.status != "bot" && s.status != "queued" || !fits(128, s.to, s.by, s.agent, s.queue)) {
+		return invalid
 	}
-	next, now := *m, max(m.UpdatedAt, s.at)
+	if outcome, _ := entities.Repeated(&m.Header, s.ID, s.name()); outcome != "" {
+		return outcome
+	}
+	next, now := *m, max(m.UpdatedAt, s.At)
 	if outcome := next.change(s, now); outcome != changed {
 		return outcome
 	}
 	if next.Epoch > maxEpoch {
 		return invalid
 	}
-	next.Format, next.Version, next.UpdatedAt = 1, m.Version+1, now
-	if !s.settles() {
-		next.Applied = lastOf(32, m.Applied, domains.Applied{ID: s.id, Op: s.name()})
-	}
-	if s.op == "Open" {
+	entities.Count(&next.Header, s.ID, s.name(), 0)
+	next.UpdatedAt = now
+	if s.Op == "Open" {
 		next.Unknown = unknown(cfg.Layout)
 	}
-	next.expire(s.op, cfg)
+	next.expire(s.Op, cfg)
 	*m = next
 	return changed
 }
 
 // settles reports whether the operation is idempotent without its id, which the session does not remember.
-func (s step) settles() bool { return s.op == "Fence" || s.op == "Abandon" }
+func (s step) settles() bool { return s.Op == "Fence" || s.Op == "Abandon" }
 
 // name is the stored name of the operation. An operation without a method of Sessions is an Edit.
 func (s step) name() string {
-	if slices.Contains([]string{"Assign", "Transfer", "Requeue", "Decline", "Close", "CloseIdle", "Reopen", "Reopen+Close"}, s.op) {
+	if slices.Contains([]string{"Assign", "Transfer", "Requeue", "Decline", "Close", "CloseIdle", "Reopen", "Reopen+Close"}, s.Op) {
 		return "Edit"
 	}
-	return s.op
-}
-
-func fits(limit int, texts ...string) bool {
-	return !slices.ContainsFunc(texts, func(text string) bool { return len(text) > limit || !utf8.ValidString(text) })
-}
-
-func lastOf[E any](n int, list []E, one E) []E {
-	list = append(slices.Clone(list), one)
-	return list[max(0, len(list)-n):]
-}
-
-// check is a check of an operation, and the outcome if it fails.
-type check struct {
-	failed  bool
-	outcome string
+	return s.Op
 }
 
 // checks returns the checks of each operation on a session that exists, in their order.
 func (m *model) checks(s step, now domains.Time) map[string][]check {
 	closed, held := m.Status == "closed", m.Status == "assigned" || m.Status == "active" || m.Status == "on_hold"
-	notNow := fmt.Sprintf("not_now: no %s while it is %s", s.op, m.Status)
+	notNow := fmt.Sprintf("not_now: no %s while it is %s", s.Op, m.Status)
 	if closed {
 		notNow = "session_closed"
 	}
@@ -152,9 +134,9 @@ func (m *model) change(s step, now domains.Time) string {
 	if m.ID == "" {
 		return m.begin(s)
 	}
-	if s.op == "Reopen+Close" { // two steps of one Edit
+	if s.Op == "Reopen+Close" { // two steps of one Edit
 		one, other := s, s
-		one.op, other.op = "Reopen", "Close"
+		one.Op, other.Op = "Reopen", "Close"
 		return cmp.Or(m.unchanged(one, now), m.change(other, now))
 	}
 	return cmp.Or(m.unchanged(s, now), changed)
@@ -162,30 +144,28 @@ func (m *model) change(s step, now domains.Time) string {
 
 // unchanged follows a step whose checks succeed, and returns "". Otherwise it returns the outcome.
 func (m *model) unchanged(s step, now domains.Time) string {
-	for _, c := range m.checks(s, now)[s.op] {
-		if c.failed {
-			return c.outcome
-		}
+	outcome := entities.First(m.checks(s, now)[s.Op])
+	if outcome == "" {
+		m.follow(s, now)
 	}
-	m.follow(s, now)
-	return ""
+	return outcome
 }
 
 func (m *model) begin(s step) string {
 	switch {
-	case s.op == "Abandon" && !fits(128, s.by):
+	case s.Op == "Abandon" && !fits(128, s.by):
 		return invalid
-	case s.op == "Abandon":
+	case s.Op == "Abandon":
 		m.Session = session.Session{
-			ID: "s", VisitorID: s.by, Status: "closed", CloseReason: "abandoned", Epoch: 1, CreatedAt: s.at, ClosedAt: s.at,
+			ID: "s", VisitorID: s.by, Status: "closed", CloseReason: "abandoned", Epoch: 1, CreatedAt: s.At, ClosedAt: s.At,
 		}
-	case s.op == "Open":
+	case s.Op == "Open":
 		m.Session = session.Session{
 			ID: "s", TenantID: s.to, VisitorID: s.by, RoomID: s.agent, QueueID: s.queue, MerchantID: s.queue, Priority: s.number,
-			Status: s.status, CreatedAt: s.at,
+			Status: s.status, CreatedAt: s.At,
 		}
 		if s.status == "queued" {
-			m.QueuedAt = s.at
+			m.QueuedAt = s.At
 		}
 	default:
 		return "no_session"
@@ -197,7 +177,7 @@ func (m *model) begin(s step) string {
 // follow changes the session by a step that is permitted.
 func (m *model) follow(s step, now domains.Time) {
 	agent, epoch := m.AgentID, m.Epoch+1
-	switch s.op {
+	switch s.Op {
 	case "Escalate":
 		m.Status, m.QueueID, m.QueuedAt = "queued", s.queue, now
 	case "Assign":
@@ -211,7 +191,7 @@ func (m *model) follow(s step, now domains.Time) {
 		m.queue(now)
 	case "Decline":
 		if !slices.Contains(m.Declined, agent) {
-			m.Declined = lastOf(16, m.Declined, agent)
+			m.Declined = entities.LastOf(16, m.Declined, agent)
 		}
 		m.queue(now)
 	case "Reply":
@@ -246,7 +226,7 @@ func (m *model) follow(s step, now domains.Time) {
 	}
 }
 
-func (m *model) transfer(t session.Transfer) { m.Transfers = lastOf(16, m.Transfers, t) }
+func (m *model) transfer(t session.Transfer) { m.Transfers = entities.LastOf(16, m.Transfers, t) }
 
 // queue puts the session into the queue, without an agent.
 func (m *model) queue(now domains.Time) {
@@ -273,7 +253,7 @@ func (m *model) close(reason session.Reason, windows session.Windows, now domain
 // idle returns the reason for which CloseIdle closes. It uses the clock of the closing process, which may be behind.
 func (m *model) idle(s step) session.Reason {
 	after := func(limit time.Duration, since ...domains.Time) bool {
-		return limit > 0 && slices.Max(since) > 0 && int64(s.at-slices.Max(since)) >= limit.Milliseconds()
+		return limit > 0 && slices.Max(since) > 0 && int64(s.At-slices.Max(since)) >= limit.Milliseconds()
 	}
 	switch {
 	case m.Status == "queued" && after(s.idle.Queue, m.QueuedAt):

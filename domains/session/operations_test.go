@@ -11,7 +11,6 @@ import (
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
 	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 // The latest transfers and declining agents are kept, also of more agents than the random runs have.
@@ -20,7 +19,7 @@ func TestBoundedLists(t *testing.T) {
 	var steps []step
 	add := func(op string, to int) {
 		s := usual(op, m.Session)
-		s.id, s.to = fmt.Sprint(len(steps)), fmt.Sprint("agent-", to)
+		s.ID, s.to = fmt.Sprint(len(steps)), fmt.Sprint("agent-", to)
 		assert.Equal(t, changed, m.do(s, session.Config{}), op)
 		steps = append(steps, s)
 	}
@@ -33,8 +32,7 @@ func TestBoundedLists(t *testing.T) {
 	for i := range 3 * 16 {
 		add("Transfer", 1+i)
 	}
-	memory := rmwtest.NewMemory()
-	require.NoError(t, newRun(session.Config{}).play(memory, memory, steps))
+	require.NoError(t, newRun(session.Config{}).Play(steps))
 	assert.Len(t, m.Declined, 16, "a transfer is no answer")
 	assert.Len(t, m.Transfers, 16)
 }
@@ -71,9 +69,7 @@ func TestWindows(t *testing.T) {
 		{-1, -1, session.Windows{}},
 		{time.Hour, time.Minute, session.Windows{Rate: time.Hour, Reopen: time.Minute}},
 	} {
-		cfg := session.Config{RateWindow: c.rate, ReopenWindow: c.reopen}
-		assert.Equal(t, c.want, cfg.Windows())
-		assert.Equal(t, c.want, session.New(nil, cfg).Windows())
+		assert.Equal(t, c.want, session.New(nil, session.Config{RateWindow: c.rate, ReopenWindow: c.reopen}).Windows())
 	}
 }
 

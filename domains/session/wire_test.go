@@ -11,6 +11,7 @@ import (
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/session"
 	"github.com/unwatch/unwatch/internal/testing/entities"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // foreign is what another service has put beside the fields that are known here, with more digits than a
@@ -28,15 +29,8 @@ const full = `{"format":1,"version":9,"applied":[{"id":"x","op":"Rate"}],"id":"s
 
 // The stored form of a session is a contract with other services, whose fields are kept.
 func TestWireFormat(t *testing.T) {
-	for _, layout := range entities.Layouts()[:2] {
-		v := stored(t, layout, full)
-		codec := domains.CodecOf[session.Session, *session.Session](layout, nil)
-		var s session.Session
-		require.NoError(t, codec.Decode(v, &s))
-		again, err := codec.Encode(&s, v)
-		require.NoError(t, err)
-		assert.Equal(t, v.Text(), again.Text())
-		assert.Equal(t, v.Fields(), again.Fields())
+	inForm := func(layout domains.Layout) rmw.Value { return stored(t, layout, full) }
+	entities.WireFormat(t, inForm, func(s session.Session) {
 		for _, unknown := range []domains.Unknown{s.Transfers[0].Unknown, s.Rating.Unknown} {
 			raw, _ := unknown.Field("foreign")
 			assert.Equal(t, foreign, string(raw))
@@ -51,7 +45,7 @@ func TestWireFormat(t *testing.T) {
 			UpdatedAt: 11, ClosedAt: 10, CloseReason: session.ByAgent, RateUntil: 20, ReopenUntil: 21,
 			Rating: &session.Rating{Score: 4, Comment: "so so", At: 11},
 		}, s)
-	}
+	})
 	var held session.Session
 	const onHold = `{"id":"s","status":"on_hold","agent_id":"ann","hold_at":9}`
 	require.NoError(t, json.Unmarshal([]byte(onHold), &held))

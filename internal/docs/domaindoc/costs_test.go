@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -83,6 +84,9 @@ func op(n int) domains.Op {
 	return domains.Op{ID: fmt.Sprintf("op-%023d", n), At: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
 }
 
+// errOf drops the result of a call.
+func errOf(_ any, err error) error { return err }
+
 func id(kind string, n int) string { return fmt.Sprintf("%s-%08d", kind, n) }
 
 // remembered is the list of operations that every busy entity has, of a common kind.
@@ -127,90 +131,67 @@ func agent(ctx context.Context, s services, size int) error {
 	return put[mcc.Agent](ctx, s, "agent:a", a)
 }
 
-func queued(ctx context.Context, s services, _ int) error {
+func open(ctx context.Context, s services, round int) error {
+	return errOf(s.desk.Open(ctx, op(round), id("s", round), session.Session{VisitorID: id("v", round), Status: session.Queued}))
+}
+
+func queued(ctx context.Context, s services, size int) error {
+	failed := []error{agent(ctx, s, size)}
 	for round := range rounds {
-		_, err := s.desk.Open(ctx, op(round), id("s", round), session.Session{VisitorID: id("v", round), Status: session.Queued})
-		if err != nil {
-			return err
-		}
+		failed = append(failed, open(ctx, s, round))
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 func given(ctx context.Context, s services, size int) error {
-	if err := queued(ctx, s, 0); err != nil {
-		return err
-	}
-	if err := agent(ctx, s, size); err != nil {
-		return err
-	}
+	failed := []error{queued(ctx, s, size)}
 	for round := range rounds {
-		if _, err := s.desk.Assign(ctx, op(50+round), id("s", round), "a"); err != nil {
-			return err
-		}
+		failed = append(failed, errOf(s.desk.Assign(ctx, op(50+round), id("s", round), "a")))
 	}
-	return nil
+	return errors.Join(failed...)
+}
+
+func givenWithOther(ctx context.Context, s services, size int) error {
+	return errors.Join(
+		errOf(s.agents.Create(ctx, "b", op(0), mcc.Agent{})),
+		errOf(s.agents.SetStatus(ctx, "b", op(1), mcc.Online)),
+		given(ctx, s, size),
+	)
 }
 
 func works() []work {
 	return []work{
 		{"chat Get", []int{10}, room, func(ctx context.Context, s services, _ int) error {
-			_, err := s.rooms.Get(ctx, "r")
-			return err
+			return errOf(s.rooms.Get(ctx, "r"))
 		}},
 		{"chat Join", []int{10}, room, func(ctx context.Context, s services, round int) error {
-			_, err := s.rooms.Join(ctx, "r", op(10+round), id("guest", round), chat.Member{Role: chat.Visitor})
-			return err
+			return errOf(s.rooms.Join(ctx, "r", op(10+round), id("guest", round), chat.Member{Role: chat.Visitor}))
 		}},
 		{"chat Post", []int{10}, room, func(ctx context.Context, s services, round int) error {
 			_, _, err := s.rooms.Post(ctx, "r", op(10+round), id("user", 0))
 			return err
 		}},
 		{"chat MarkRead", []int{10, 100, 1_000, 10_000}, room, func(ctx context.Context, s services, round int) error {
-			_, err := s.rooms.MarkRead(ctx, "r", op(10+round), id("user", 1), uint64(10+round))
-			return err
+			return errOf(s.rooms.MarkRead(ctx, "r", op(10+round), id("user", 1), uint64(10+round)))
 		}},
 		{"session Reply", []int{1}, given, func(ctx context.Context, s services, round int) error {
-			_, err := s.sessions.Reply(ctx, id("s", 0), op(10+round), "a")
-			return err
+			return errOf(s.sessions.Reply(ctx, id("s", 0), op(10+round), "a"))
 		}},
 		{"mcc SetAccepting", []int{5, 50, 500}, agent, func(ctx context.Context, s services, round int) error {
-			_, err := s.agents.SetAccepting(ctx, "a", op(10+round), round%2 == 1)
-			return err
+			return errOf(s.agents.SetAccepting(ctx, "a", op(10+round), round%2 == 1))
 		}},
-		{"desk Open", []int{1}, func(context.Context, services, int) error { return nil },
-			func(ctx context.Context, s services, round int) error {
-				_, err := s.desk.Open(ctx, op(round), id("s", round), session.Session{VisitorID: id("v", round), Status: session.Queued})
-				return err
-			}},
-		{"desk Assign", []int{5}, func(ctx context.Context, s services, size int) error {
-			if err := queued(ctx, s, 0); err != nil {
-				return err
-			}
-			return agent(ctx, s, size)
-		}, func(ctx context.Context, s services, round int) error {
-			_, err := s.desk.Assign(ctx, op(10+round), id("s", round), "a")
-			return err
+		{"desk Open", []int{1}, func(context.Context, services, int) error { return nil }, open},
+		{"desk Assign", []int{5}, queued, func(ctx context.Context, s services, round int) error {
+			return errOf(s.desk.Assign(ctx, op(10+round), id("s", round), "a"))
 		}},
-		{"desk Transfer", []int{5}, func(ctx context.Context, s services, size int) error {
-			if _, err := s.agents.Create(ctx, "b", op(0), mcc.Agent{}); err != nil {
-				return err
-			}
-			if _, err := s.agents.SetStatus(ctx, "b", op(1), mcc.Online); err != nil {
-				return err
-			}
-			return given(ctx, s, size)
-		}, func(ctx context.Context, s services, round int) error {
-			_, err := s.desk.Transfer(ctx, op(10+round), id("s", round), desk.TransferTo{AgentID: "b"})
-			return err
+		{"desk Transfer", []int{5}, givenWithOther, func(ctx context.Context, s services, round int) error {
+			return errOf(s.desk.Transfer(ctx, op(10+round), id("s", round), desk.TransferTo{AgentID: "b"}))
 		}},
 		{"desk Close", []int{5}, given, func(ctx context.Context, s services, round int) error {
-			_, err := s.desk.Close(ctx, op(10+round), id("s", round), session.ByAgent)
-			return err
+			return errOf(s.desk.Close(ctx, op(10+round), id("s", round), session.ByAgent))
 		}},
 		{"desk Reap", []int{5}, given, func(ctx context.Context, s services, round int) error {
-			_, err := s.desk.Reap(ctx, op(10+round).At, "a")
-			return err
+			return errOf(s.desk.Reap(ctx, op(10+round).At, "a"))
 		}},
 	}
 }

@@ -2,6 +2,7 @@
 package entities
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 // The outcomes of a call besides the codes of refusals.
@@ -56,10 +58,13 @@ func Stored(t require.TestingT, layout domains.Layout, document, parts, prefix s
 	hash := map[string]string{}
 	for name, raw := range fields {
 		hash[name] = string(raw)
-		if raw[0] == '"' {
+		switch raw[0] {
+		case '"':
 			var text string
 			require.NoError(t, json.Unmarshal(raw, &text))
 			hash[name] = text
+		case 't':
+			hash[name] = "1"
 		}
 	}
 	for name, raw := range entries {
@@ -68,8 +73,8 @@ func Stored(t require.TestingT, layout domains.Layout, document, parts, prefix s
 	return rmw.Hash(hash)
 }
 
-// Fuzzed is the value of a fuzz test: a document, or the fields of a hash, names and values in turn, each ended by a zero.
-func Fuzzed(hash bool, data []byte) (domains.Layout, rmw.Value) {
+// fuzzed is the value of a fuzz test: a document, or the fields of a hash, names and values in turn, each ended by a zero.
+func fuzzed(hash bool, data []byte) (domains.Layout, rmw.Value) {
 	if !hash {
 		return domains.JSON, rmw.Bytes(data)
 	}
@@ -100,17 +105,44 @@ func Seed(f *testing.F, asHash func(document string) rmw.Value, documents ...str
 	}
 }
 
-// Decoded reports whether a read of the stored value v returned an entity. It fails if the error of another value does
-// not say that the value cannot be decoded.
-func Decoded[T any](t *testing.T, v rmw.Value, entity T, err error) bool {
-	if !v.Exists() || err == nil {
-		return v.Exists()
+// Fuzz reads fuzzed values of a key, and calls then with each entity that is read. The error of any other value says that
+// it cannot be decoded.
+func Fuzz[T any, E domains.Entity[T]](
+	f *testing.F, key string, get func(context.Context, rmw.Store, domains.Layout) (T, error),
+	then func(t *testing.T, layout domains.Layout, entity T, cur rmw.Value),
+) {
+	f.Fuzz(func(t *testing.T, hash bool, data []byte) {
+		layout, v := fuzzed(hash, data)
+		m := rmwtest.NewMemory()
+		require.NoError(t, m.Set(t.Context(), key, v, rmw.NoTTL))
+		entity, err := get(t.Context(), m, layout)
+		switch {
+		case !v.Exists():
+		case err != nil:
+			require.Nil(t, domains.RefusalOf(err), "%v", err)
+			require.ErrorIs(t, err, rmw.ErrUndecodable)
+			require.NotErrorIs(t, err, rmw.ErrInvalid)
+			require.Zero(t, entity)
+		default:
+			require.NoError(t, E(&entity).Check())
+			RoundTrip[T, E](t, layout, &entity, v)
+			then(t, layout, entity, v)
+		}
+	})
+}
+
+// WireFormat checks that an entity is written as it was read, in each form, and calls check with it.
+func WireFormat[T any, E domains.Entity[T]](t *testing.T, stored func(domains.Layout) rmw.Value, check func(T)) {
+	for _, layout := range Layouts()[:2] {
+		v, codec := stored(layout), domains.CodecOf[T, E](layout, nil)
+		var entity T
+		require.NoError(t, codec.Decode(v, &entity))
+		again, err := codec.Encode(&entity, v)
+		require.NoError(t, err)
+		require.Equal(t, v.Text(), again.Text())
+		require.Equal(t, v.Fields(), again.Fields())
+		check(entity)
 	}
-	require.Nil(t, domains.RefusalOf(err), "%v", err)
-	require.ErrorIs(t, err, rmw.ErrUndecodable)
-	require.NotErrorIs(t, err, rmw.ErrInvalid)
-	require.Zero(t, entity)
-	return false
 }
 
 // RoundTrip encodes an entity, decodes it, and requires that the result is encoded the same. cur is the stored value.
