@@ -73,7 +73,7 @@ func (h *Header) record(op Op, number uint64) {
 	}
 	keep := h.Applied[max(0, len(h.Applied)-(Remembered-1)):]
 	// A copy: h may share its array with an earlier state.
-	h.Applied = append(slices.Clip(slices.Clone(keep)), Applied{ID: op.ID, Op: op.Name, Number: number})
+	h.Applied = append(slices.Clone(keep), Applied{ID: op.ID, Op: op.Name, Number: number})
 }
 
 func (h *Header) check() error {

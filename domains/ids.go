@@ -7,17 +7,17 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// MaxID is the longest permitted id of an entity, member, group and so on, in bytes.
-const MaxID = 128
+// maxID is the limit of CheckID.
+const maxID = 128
 
-// CheckID returns an [rmw.ErrInvalid] if id is empty, longer than [MaxID] bytes or not UTF-8. The error names
-// what, such as "agent".
+// CheckID returns an [rmw.ErrInvalid] if id, of an entity, member, group and so on, is empty, longer than 128
+// bytes or not UTF-8. The error names what, such as "agent".
 func CheckID(what, id string) error {
 	switch {
 	case id == "":
 		return fmt.Errorf("%w: the id of the %s is empty", rmw.ErrInvalid, what)
-	case len(id) > MaxID:
-		return fmt.Errorf("%w: the id of the %s has %d bytes, at most %d are permitted", rmw.ErrInvalid, what, len(id), MaxID)
+	case len(id) > maxID:
+		return fmt.Errorf("%w: the id of the %s has %d bytes, at most %d are permitted", rmw.ErrInvalid, what, len(id), maxID)
 	case !utf8.ValidString(id):
 		return fmt.Errorf("%w: the id of the %s is not UTF-8: JSON cannot hold it", rmw.ErrInvalid, what)
 	}

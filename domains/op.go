@@ -11,14 +11,14 @@ import (
 
 // Op identifies one operation of a caller.
 type Op struct {
-	// ID is unique per operation, 1 to [MaxOpID] bytes of UTF-8. An operation that is sent twice happens once,
+	// ID is unique per operation, 1 to 64 bytes of UTF-8. An operation that is sent twice happens once,
 	// as long as the entity remembers it: for [Remembered] other operations. An operation that was refused, or
 	// changed nothing, is not remembered, and is evaluated anew.
 	//
 	// Two operations need two ids, also within one request: see [Op.For]. If their names differ, the second
 	// returns an [rmw.ErrInvalid].
 	ID string
-	// Name is the kind of operation. The methods of packages chat, session, mcc and desk set it to the name in
+	// Name is the kind of operation, at most 32 bytes of UTF-8. The methods of packages chat, session, mcc and desk set it to the name in
 	// their transition tables. For your own change, set it with [Op.As]; the default is "Edit" or "Create".
 	Name string
 	// At is the time of the operation. Entities store milliseconds. If At is before the latest time of the
@@ -26,11 +26,11 @@ type Op struct {
 	At time.Time
 }
 
-// MaxOpID is the longest permitted Op.ID in bytes: every entity stores [Remembered] ids.
-const MaxOpID = 64
-
-// MaxOpName is the longest permitted Op.Name in bytes: it is stored with the id.
-const MaxOpName = 32
+// The longest Op.ID and Op.Name in bytes. Every entity stores [Remembered] of both.
+const (
+	maxOpID   = 64
+	maxOpName = 32
+)
 
 // NewOp returns an operation with a random ID. Keep the operation, to send it again after an
 // [rmw.ErrOutcomeUnknown]. If a request has an id of its own, use that id instead: it also identifies a retry
@@ -46,7 +46,7 @@ func (op Op) For(step string) Op {
 	return op
 }
 
-// As returns the operation with a name, at most [MaxOpName] bytes:
+// As returns the operation with a name, at most 32 bytes:
 //
 //	rooms.Edit(ctx, room, op.As("Invite"), invite)
 //
@@ -62,13 +62,13 @@ func (op Op) Validate() error {
 	switch {
 	case op.ID == "":
 		return fmt.Errorf("%w: Op.ID is empty: use NewOp, or the id of the request", rmw.ErrInvalid)
-	case len(op.ID) > MaxOpID:
-		return fmt.Errorf("%w: Op.ID has %d bytes, at most %d can be stored: use a hash of it", rmw.ErrInvalid, len(op.ID), MaxOpID)
+	case len(op.ID) > maxOpID:
+		return fmt.Errorf("%w: Op.ID has %d bytes, at most %d can be stored: use a hash of it", rmw.ErrInvalid, len(op.ID), maxOpID)
 	case !utf8.ValidString(op.ID):
 		// encoding/json would store another id, and a retry would not match it.
 		return fmt.Errorf("%w: Op.ID is not UTF-8: use a hash of it, in hex", rmw.ErrInvalid)
-	case len(op.Name) > MaxOpName:
-		return fmt.Errorf("%w: Op.Name has %d bytes, at most %d can be stored", rmw.ErrInvalid, len(op.Name), MaxOpName)
+	case len(op.Name) > maxOpName:
+		return fmt.Errorf("%w: Op.Name has %d bytes, at most %d can be stored", rmw.ErrInvalid, len(op.Name), maxOpName)
 	case !utf8.ValidString(op.Name):
 		return fmt.Errorf("%w: Op.Name is not UTF-8", rmw.ErrInvalid)
 	}

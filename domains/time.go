@@ -25,9 +25,6 @@ func (t Time) Time() time.Time {
 	return time.UnixMilli(int64(t)).UTC()
 }
 
-// IsZero reports whether t is zero, which means not yet.
-func (t Time) IsZero() bool { return t == 0 }
-
 // Add returns t plus d, in whole milliseconds.
 func (t Time) Add(d time.Duration) Time { return t + Time(d.Milliseconds()) }
 

@@ -43,19 +43,16 @@ func (r *Room) Join(at domains.Time, memberID string, m Member) error {
 
 // Leave removes a member. A Leave of any other user changes nothing.
 func (r *Room) Leave(at domains.Time, memberID string) error {
-	return r.takeOut("Leave", at, memberID)
+	return r.takeOut("Leave", at, System, memberID)
 }
 
 // Remove removes a member. by must be the owner or System.
 func (r *Room) Remove(at domains.Time, by, memberID string) error {
-	if err := cmp.Or(r.move("Remove", ""), r.byOwner(by)); err != nil {
-		return err
-	}
-	return r.takeOut("Remove", at, memberID)
+	return r.takeOut("Remove", at, by, memberID)
 }
 
-func (r *Room) takeOut(op string, at domains.Time, memberID string) error {
-	if err := r.move(op, ""); err != nil {
+func (r *Room) takeOut(op string, at domains.Time, by, memberID string) error {
+	if err := cmp.Or(r.move(op, ""), r.byOwner(by)); err != nil {
 		return err
 	}
 	if _, in := r.Members[memberID]; !in {
@@ -83,7 +80,7 @@ func (r *Room) heir() string {
 	})
 }
 
-// Describe sets the name and the topic.
+// Describe sets the name and the topic, at most 256 and 4096 bytes.
 func (r *Room) Describe(at domains.Time, name, topic string) error {
 	if err := r.move("Describe", ""); err != nil {
 		return err

@@ -14,7 +14,7 @@ type Room struct {
 	domains.Header
 	ID       string `json:"id"`
 	TenantID string `json:"tenant_id,omitempty"`
-	// Name and Topic are for people.
+	// Name and Topic are for people, at most 256 and 4096 bytes.
 	Name   string `json:"name,omitempty"`
 	Topic  string `json:"topic,omitempty"`
 	Status Status `json:"status"`
@@ -56,7 +56,7 @@ type Member struct {
 	Unknown domains.Unknown `json:"-"`
 }
 
-// Role is the role of a member, at most MaxRole bytes. Ownership is no role: any member can own the room.
+// Role is the role of a member, at most 64 bytes. Ownership is no role: any member can own the room.
 type Role string
 
 // The roles with a meaning here. A service may use others.
@@ -64,13 +64,6 @@ const (
 	Visitor  Role = "visitor"
 	Agent    Role = "agent"
 	Observer Role = "observer" // cannot post
-)
-
-// The longest texts, in bytes.
-const (
-	MaxName  = 256
-	MaxTopic = 4096
-	MaxRole  = 64
 )
 
 // Check returns an error for the first rule that the room breaks. It implements [domains.Entity].
@@ -98,10 +91,10 @@ func (r *Room) Check() error {
 }
 
 func checkTexts(name, topic string) error {
-	return cmp.Or(domains.CheckText("name", name, MaxName), domains.CheckText("topic", topic, MaxTopic))
+	return cmp.Or(domains.CheckText("name", name, 256), domains.CheckText("topic", topic, 4096))
 }
 
-func checkRole(role Role) error { return domains.CheckText("role", string(role), MaxRole) }
+func checkRole(role Role) error { return domains.CheckText("role", string(role), 64) }
 
 func (r *Room) checkTimes() error {
 	for _, t := range []domains.Time{r.CreatedAt, r.ActiveAt, r.ClosedAt} {

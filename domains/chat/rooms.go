@@ -77,7 +77,7 @@ func (s Rooms) Edit(ctx context.Context, id string, op domains.Op, change func(*
 	return s.repo.Edit(ctx, id, op, change)
 }
 
-// Describe sets the name and the topic.
+// Describe sets the name and the topic, at most 256 and 4096 bytes.
 func (s Rooms) Describe(ctx context.Context, id string, op domains.Op, name, topic string) (Room, error) {
 	return s.Edit(ctx, id, op.As("Describe"), func(r *Room) error { return r.Describe(op.Time(), name, topic) })
 }

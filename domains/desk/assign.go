@@ -24,7 +24,7 @@ type TransferTo struct {
 	Force bool
 	// By is the id of the requester; empty is the system.
 	By     string
-	Reason string
+	Reason string // at most 256 bytes
 }
 
 // Transfer gives a session from its agent to another. It takes a slot of the new agent, and releases the slot

@@ -33,7 +33,7 @@ type ToQueue struct {
 	QueueID string
 	// By is the id of the requester; empty is the system.
 	By     string
-	Reason string
+	Reason string // at most 256 bytes
 }
 
 // Requeue takes a session from its agent and queues it.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/domains/mcc"
-	"github.com/unwatch/unwatch/domains/session"
 )
 
 // Reaped counts the slots that a Reap found, without those that failed.
@@ -75,15 +74,4 @@ func (d Desk) reap(ctx context.Context, at time.Time, agentID string, reserved b
 		}
 	}
 	return sum, failed
-}
-
-// fence returns the session once no commit by a slot of that epoch is possible: the agent has the session, or
-// the session has a later epoch.
-func (d Desk) fence(ctx context.Context, at time.Time, agentID, sessionID string, epoch uint64) (session.Session, error) {
-	s, err := d.sessions.Get(ctx, sessionID)
-	if err != nil || s.AgentID == agentID || s.Epoch > epoch {
-		return s, err
-	}
-	// A commit by the slot between the two calls has raised the epoch, so that Fence changes nothing.
-	return d.sessions.Fence(ctx, sessionID, at, epoch)
 }

@@ -37,7 +37,11 @@ func eachSlot(ctx context.Context, slots map[string]mcc.Slot, look func(sessionI
 // judge decides about an agent's slot. Afterwards the agent has the session, or no commit by that slot is
 // possible.
 func (d Desk) judge(ctx context.Context, at time.Time, agentID, sessionID string, slot mcc.Slot) (mcc.Settlement, error) {
-	s, err := d.fence(ctx, at, agentID, sessionID, slot.Epoch)
+	s, err := d.sessions.Get(ctx, sessionID)
+	if err == nil && s.AgentID != agentID && s.Epoch <= slot.Epoch {
+		// A commit by the slot between the two calls has raised the epoch, so that Fence changes nothing.
+		s, err = d.sessions.Fence(ctx, sessionID, at, slot.Epoch)
+	}
 	if errors.Is(err, session.ErrNoSession) {
 		return forget(sessionID, slot), nil
 	}

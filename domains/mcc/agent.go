@@ -21,7 +21,7 @@ type Agent struct {
 	// Max is the limit of slots that are not forced. 0 uses the limit of the groups, else Config.Max;
 	// [Unlimited] is no limit.
 	Max int `json:"max,omitempty"`
-	// Groups holds the agent's groups, the most important first, at most MaxGroups.
+	// Groups holds the agent's groups, the most important first, at most 64.
 	Groups []string `json:"groups,omitempty"`
 	// Slots holds the agent's slots by session id, at most 10,000.
 	Slots map[string]Slot `json:"slots,omitempty" hash:"slot:"`
@@ -74,11 +74,9 @@ const (
 	Held     SlotState = "held"     // after the session was given to the agent
 )
 
-// MaxGroups is the largest number of an agent's groups.
-const MaxGroups = 64
-
 const (
-	maxSlots = 10_000
+	maxGroups = 64
+	maxSlots  = 10_000
 	// maxEpoch is the last epoch: the largest integer that a JSON number holds in every language.
 	maxEpoch = 1<<53 - 1
 )
@@ -107,8 +105,8 @@ func (a *Agent) Check() error {
 		return errors.New("the status is unknown")
 	case a.Max < Unlimited:
 		return fmt.Errorf("max is below %d, which is no limit", Unlimited)
-	case len(a.Groups) > MaxGroups:
-		return fmt.Errorf("%d groups, at most %d are stored", len(a.Groups), MaxGroups)
+	case len(a.Groups) > maxGroups:
+		return fmt.Errorf("%d groups, at most %d are stored", len(a.Groups), maxGroups)
 	case len(a.Slots) > maxSlots:
 		return fmt.Errorf("%d slots, at most %d are stored", len(a.Slots), maxSlots)
 	case !a.LastAssignedAt.Valid() || !a.StatusAt.Valid() || !a.UpdatedAt.Valid():

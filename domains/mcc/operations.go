@@ -68,13 +68,13 @@ func (a *Agent) SetMax(at domains.Time, limit int) error {
 	return nil
 }
 
-// SetGroups sets the agent's groups, the most important first, at most MaxGroups.
+// SetGroups sets the agent's groups, the most important first, at most 64.
 func (a *Agent) SetGroups(at domains.Time, groups []string) error {
 	if slices.Equal(a.Groups, groups) {
 		return rmw.Keep
 	}
-	if len(groups) > MaxGroups {
-		return fmt.Errorf("%w: %d groups, at most %d are stored", rmw.ErrInvalid, len(groups), MaxGroups)
+	if len(groups) > maxGroups {
+		return fmt.Errorf("%w: %d groups, at most %d are stored", rmw.ErrInvalid, len(groups), maxGroups)
 	}
 	for _, g := range groups {
 		if err := domains.CheckID("group", g); err != nil {

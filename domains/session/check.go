@@ -41,7 +41,7 @@ func (s *Session) checkTexts() error {
 			return err
 		}
 	}
-	return cmp.Or(domains.CheckText("reason", string(s.CloseReason), MaxReason), domains.CheckIDs(map[string]string{
+	return cmp.Or(domains.CheckText("reason", string(s.CloseReason), maxReason), domains.CheckIDs(map[string]string{
 		"tenant": s.TenantID, "visitor": s.VisitorID, "room": s.RoomID, "queue": s.QueueID, "merchant": s.MerchantID,
 		"agent": s.AgentID, "last agent": s.LastAgentID,
 	}))
@@ -64,7 +64,7 @@ func (s *Session) checkEnd() error {
 	case !s.Rating.inRange():
 		return errors.New("a score is not from 1 to 5") // not ErrScore: the stored value is wrong, not an argument
 	}
-	return domains.CheckText("comment", s.Rating.Comment, MaxComment)
+	return domains.CheckText("comment", s.Rating.Comment, maxComment)
 }
 
 func (r *Rating) inRange() bool { return r.Score >= 1 && r.Score <= 5 }

@@ -13,7 +13,7 @@ type Windows struct {
 	Rate, Reopen time.Duration
 }
 
-// Close closes the session in any state. A Close of a closed session changes nothing: the first reason stays.
+// Close closes the session in any state; reason has 1 to 256 bytes. A Close of a closed session changes nothing: the first reason stays.
 func (s *Session) Close(at domains.Time, reason Reason, windows Windows) error {
 	return s.end("Close", at, reason, windows)
 }
@@ -25,7 +25,7 @@ func (s *Session) end(op string, at domains.Time, reason Reason, windows Windows
 	if reason == "" {
 		return fmt.Errorf("%w: the reason of the closing is empty", rmw.ErrInvalid)
 	}
-	if err := s.move(op, domains.CheckText("reason", string(reason), MaxReason)); err != nil {
+	if err := s.move(op, domains.CheckText("reason", string(reason), maxReason)); err != nil {
 		return err
 	}
 	s.ClosedAt, s.CloseReason = s.touch(at), reason
@@ -97,7 +97,7 @@ func (s *Session) Rate(at domains.Time, rating Rating) error {
 	if !rating.inRange() {
 		return fmt.Errorf("%w: not %d", ErrScore, rating.Score)
 	}
-	if err := domains.CheckText("comment", rating.Comment, MaxComment); err != nil {
+	if err := domains.CheckText("comment", rating.Comment, maxComment); err != nil {
 		return err
 	}
 	switch {

@@ -34,8 +34,8 @@ func (s *Session) Assign(at domains.Time, agentID string, epoch uint64) error {
 }
 
 // Transfer gives the session to another agent, provided that the session still has the given epoch, else
-// returns [ErrMovedOn]. by is the id of the requester, empty for the system. It does not check the agent's
-// limit: desk.Transfer does.
+// returns [ErrMovedOn]. by is the id of the requester, empty for the system; reason has at most 256 bytes. It does
+// not check the agent's limit: desk.Transfer does.
 func (s *Session) Transfer(at domains.Time, toAgentID string, epoch uint64, by, reason string) error {
 	if err := cmp.Or(domains.CheckID("agent", toAgentID), checkWhy(by, reason), s.at(epoch)); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Session) Transfer(at domains.Time, toAgentID string, epoch uint64, by, 
 }
 
 // Requeue takes the session from its agent and queues it. If agentID is not empty, that agent must have the
-// session, else Requeue returns [ErrNotHolder]. An empty queueID keeps the queue.
+// session, else Requeue returns [ErrNotHolder]. An empty queueID keeps the queue. by and reason are as for Transfer.
 func (s *Session) Requeue(at domains.Time, agentID, queueID, by, reason string) error {
 	if err := cmp.Or(checkWhy(by, reason), checkQueue(queueID)); err != nil {
 		return err
@@ -226,7 +226,7 @@ func checkQueue(id string) error { return domains.CheckIDs(map[string]string{"qu
 
 // checkWhy validates the requester and the reason of a transfer.
 func checkWhy(by, reason string) error {
-	return cmp.Or(domains.CheckIDs(map[string]string{"requester": by}), domains.CheckText("reason", reason, MaxReason))
+	return cmp.Or(domains.CheckIDs(map[string]string{"requester": by}), domains.CheckText("reason", reason, maxReason))
 }
 
 // move changes the status as the table says for op, unless one of the checks failed or the table forbids it.

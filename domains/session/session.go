@@ -71,7 +71,7 @@ const (
 	Closed   Status = "closed"
 )
 
-// Reason is the reason of a closing, at most MaxReason bytes. A service may use others than the constants.
+// Reason is the reason of a closing, at most 256 bytes. A service may use others than the constants.
 type Reason string
 
 // The reasons.
@@ -87,8 +87,8 @@ const (
 
 // Rating is the visitor's rating of a session.
 type Rating struct {
-	Score   int          `json:"score"` // 1 to 5
-	Comment string       `json:"comment,omitempty"`
+	Score   int          `json:"score"`             // 1 to 5
+	Comment string       `json:"comment,omitempty"` // at most 4096 bytes
 	At      domains.Time `json:"at,omitempty"`
 
 	Unknown domains.Unknown `json:"-"`
@@ -103,7 +103,7 @@ type Transfer struct {
 	// By is the id of the requester; empty is the system.
 	By     string       `json:"by,omitempty"`
 	At     domains.Time `json:"at,omitempty"`
-	Reason string       `json:"reason,omitempty"`
+	Reason string       `json:"reason,omitempty"` // at most 256 bytes
 
 	Unknown domains.Unknown `json:"-"`
 }
@@ -117,15 +117,11 @@ const (
 	ToQueue TransferKind = "queue"
 )
 
-// The longest texts, in bytes.
 const (
-	MaxComment = 4096
-	MaxReason  = 256
-)
-
-const (
-	maxTransfers = 16 // older ones are dropped
-	maxDeclined  = 16 // older ones are dropped
+	maxComment   = 4096 // bytes
+	maxReason    = 256  // bytes
+	maxTransfers = 16   // older ones are dropped
+	maxDeclined  = 16   // older ones are dropped
 	// maxEpoch is the last epoch: the largest integer that a JSON number holds in every language.
 	maxEpoch = 1<<53 - 1
 )

@@ -36,17 +36,9 @@ type Config struct {
 	Codec rmw.Codec[Session]
 }
 
-// defaultRateWindow is the default of [Config] RateWindow.
-const defaultRateWindow = 24 * time.Hour
-
 // abandonedTTL is the least expiry of a session that was abandoned while it was being opened. A process that
 // stalls for longer while it opens the session could open it after all.
 const abandonedTTL = 24 * time.Hour
-
-// Windows returns the times in which sessions can be rated and reopened, with the defaults applied.
-func (c Config) Windows() Windows {
-	return Windows{Rate: max(0, cmp.Or(c.RateWindow, defaultRateWindow)), Reopen: max(0, c.ReopenWindow)}
-}
 
 // Sessions stores sessions. It is safe for concurrent use, and needs no Close.
 //
@@ -187,7 +179,7 @@ func (s Sessions) SetMerchant(ctx context.Context, id string, op domains.Op, mer
 	return s.Edit(ctx, id, op.As("SetMerchant"), func(n *Session) error { return n.SetMerchant(op.Time(), merchantID) })
 }
 
-// Rate stores the visitor's rating of a closed session, once: score is 1 to 5, comment at most MaxComment
+// Rate stores the visitor's rating of a closed session, once: score is 1 to 5, comment at most 4096
 // bytes.
 func (s Sessions) Rate(ctx context.Context, id string, op domains.Op, score int, comment string) (Session, error) {
 	return s.Edit(ctx, id, op.As("Rate"), func(n *Session) error {
@@ -230,4 +222,6 @@ func (s Sessions) Abandon(ctx context.Context, id string, at time.Time, visitorI
 }
 
 // Windows returns the times after the closing in which sessions can be rated and reopened.
-func (s Sessions) Windows() Windows { return s.cfg.Windows() }
+func (s Sessions) Windows() Windows {
+	return Windows{Rate: max(0, cmp.Or(s.cfg.RateWindow, 24*time.Hour)), Reopen: max(0, s.cfg.ReopenWindow)}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/unwatch/unwatch/domains"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // Visitor is the index entry from a visitor to their only session that may be open. It is written before the
@@ -49,37 +48,6 @@ func (v *Visitor) Check() error {
 		return errors.New("a time is before 1970 or after 9999")
 	}
 	return nil
-}
-
-// Reserve points the entry to a session that is about to be opened, provided that the entry is still seen, else
-// returns [ErrMovedOn].
-func (v *Visitor) Reserve(id string, seen Visitor, sessionID string, epoch uint64, until domains.Time) error {
-	if !v.same(seen) {
-		return ErrMovedOn
-	}
-	if err := domains.CheckID("session", sessionID); err != nil {
-		return err
-	}
-	v.ID, v.SessionID, v.Epoch, v.State, v.Until = id, sessionID, epoch, Reserved, until
-	return nil
-}
-
-// Confirm records that the session is open.
-func (v *Visitor) Confirm(sessionID string) error {
-	if v.SessionID != sessionID || v.State == Held {
-		return rmw.Keep
-	}
-	v.State, v.Until = Held, 0
-	return nil
-}
-
-// Release removes the entry of a closed session that has the given epoch. It keeps an entry for that epoch or a
-// later one.
-func (v *Visitor) Release(sessionID string, epoch uint64) error {
-	if v.SessionID != sessionID || v.Epoch >= epoch {
-		return rmw.Keep
-	}
-	return rmw.Remove
 }
 
 // same compares more than the Version, which restarts after a removal.

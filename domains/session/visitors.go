@@ -24,19 +24,37 @@ func (s Sessions) ReserveVisitor(
 	ctx context.Context, visitorID string, at time.Time, seen Visitor, sessionID string, epoch uint64, until time.Time,
 ) (Visitor, error) {
 	return s.visitors.Settle(ctx, visitorID, at, func(v *Visitor, _ bool) error {
-		return v.Reserve(visitorID, seen, sessionID, epoch, domains.At(until))
+		if !v.same(seen) {
+			return ErrMovedOn
+		}
+		if err := domains.CheckID("session", sessionID); err != nil {
+			return err
+		}
+		v.ID, v.SessionID, v.Epoch, v.State, v.Until = visitorID, sessionID, epoch, Reserved, domains.At(until)
+		return nil
 	})
 }
 
 // ConfirmVisitor records that the session of a visitor's entry is open.
 func (s Sessions) ConfirmVisitor(ctx context.Context, visitorID string, at time.Time, sessionID string) error {
-	return s.settleVisitor(ctx, visitorID, at, func(v *Visitor) error { return v.Confirm(sessionID) })
+	return s.settleVisitor(ctx, visitorID, at, func(v *Visitor) error {
+		if v.SessionID != sessionID || v.State == Held {
+			return rmw.Keep
+		}
+		v.State, v.Until = Held, 0
+		return nil
+	})
 }
 
 // ReleaseVisitor removes a visitor's entry for a closed session that has the given epoch. It keeps an entry for
 // another session, for that epoch or for a later one.
 func (s Sessions) ReleaseVisitor(ctx context.Context, visitorID string, at time.Time, sessionID string, epoch uint64) error {
-	return s.settleVisitor(ctx, visitorID, at, func(v *Visitor) error { return v.Release(sessionID, epoch) })
+	return s.settleVisitor(ctx, visitorID, at, func(v *Visitor) error {
+		if v.SessionID != sessionID || v.Epoch >= epoch {
+			return rmw.Keep
+		}
+		return rmw.Remove
+	})
 }
 
 func (s Sessions) settleVisitor(ctx context.Context, visitorID string, at time.Time, change func(*Visitor) error) error {
