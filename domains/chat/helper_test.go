@@ -20,15 +20,12 @@ func sec(seconds int) domains.Time { return op("", seconds).Time() }
 
 // sound is a room that breaks no rule.
 func sound() *chat.Room {
-	r := &chat.Room{
+	return &chat.Room{
 		ID: "7", Status: chat.Open, Cap: 3, OwnerID: "ann", Seq: 5, CreatedAt: sec(0), ActiveAt: sec(9),
 		Members: map[string]chat.Member{
 			"ann": {Role: chat.Agent, JoinedAt: sec(1), ReadSeq: 5}, "bob": {JoinedAt: sec(2), ReadSeq: 3}, "abe": {JoinedAt: sec(2)},
 		},
 	}
-	r.Format, r.Version = domains.Format, 3
-	r.Applied = []domains.Applied{{ID: "a"}, {ID: "b"}, {ID: "c", Number: 5}}
-	return r
 }
 
 // with changes a member.

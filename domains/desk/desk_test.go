@@ -128,18 +128,10 @@ func TestRefusals(t *testing.T) {
 			d.ok(d.agents.SetStatus(ctx, "b", d.op(), mcc.Busy))
 			return errOf(d.Assign(ctx, d.op(), "s", "b"))
 		}},
-		"assign, no agent":   {mcc.ErrNoAgent, func(d fixture) error { return errOf(d.Assign(ctx, d.op(), "s", "nobody")) }},
-		"assign, no session": {session.ErrNoSession, func(d fixture) error { return errOf(d.Assign(ctx, d.op(), "none", "b")) }},
+		"assign, no agent": {mcc.ErrNoAgent, func(d fixture) error { return errOf(d.Assign(ctx, d.op(), "s", "nobody")) }},
 		"assign twice": {session.ErrNotNow, func(d fixture) error {
 			d.assign("s", "a")
 			return errOf(d.Assign(ctx, d.op(), "s", "b"))
-		}},
-		"assign, closed": {session.ErrClosed, func(d fixture) error {
-			d.ok(d.Close(ctx, d.op(), "s", session.ByVisitor))
-			return errOf(d.Assign(ctx, d.op(), "s", "b"))
-		}},
-		"transfer, not assigned": {session.ErrNotNow, func(d fixture) error {
-			return errOf(d.Transfer(ctx, d.op(), "s", desk.TransferTo{AgentID: "b"}))
 		}},
 		"transfer to the same": {session.ErrSameAgent, func(d fixture) error {
 			d.assign("s", "a")
@@ -189,7 +181,6 @@ func TestRefusals(t *testing.T) {
 			assert.Equal(d.t, "s2", s.ID)
 			return err
 		}},
-		"reopen, no session": {session.ErrNoSession, func(d fixture) error { return errOf(d.Reopen(ctx, d.op(), "none")) }},
 		"sign off, no agent": {mcc.ErrNoAgent, func(d fixture) error { return errOf(d.SignOff(ctx, d.op(), "nobody")) }},
 		"reap, no agent":     {mcc.ErrNoAgent, func(d fixture) error { return errOf(d.Reap(ctx, d.now, "nobody")) }},
 	} {

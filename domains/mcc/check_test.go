@@ -1,7 +1,6 @@
 package mcc_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -10,9 +9,6 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/domains/mcc"
-	"github.com/unwatch/unwatch/internal/testing/entities"
-	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 // withSlots returns an agent with n slots.
@@ -63,20 +59,6 @@ func TestCheck(t *testing.T) {
 	for i, a := range brokenAgents() {
 		require.Error(t, a.Check(), i)
 		assert.NotContains(t, a.Check().Error(), long, i)
-		for _, layout := range entities.Layouts() {
-			_, err := domains.CodecOf[mcc.Agent, *mcc.Agent](layout, nil).Encode(&a, rmw.Value{})
-			require.ErrorIs(t, err, rmw.ErrInvalid, i)
-		}
-		if a.ID == "" { // reading completes it: FuzzDecode
-			continue
-		}
-		document, err := json.Marshal(a)
-		require.NoError(t, err)
-		m := rmwtest.NewMemory()
-		require.NoError(t, m.Set(t.Context(), "agent:a", rmw.Bytes(document), rmw.NoTTL))
-		_, err = mcc.New(m, mcc.Config{}).Get(t.Context(), "a")
-		require.ErrorIs(t, err, rmw.ErrUndecodable, i)
-		assert.Nil(t, domains.RefusalOf(err), "%v", err)
 	}
 }
 

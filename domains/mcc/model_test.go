@@ -56,7 +56,7 @@ func (m *model) do(s step, cfg mcc.Config) string {
 		next.Slots[id] = slot
 		next.UpdatedAt = max(next.UpdatedAt, slot.Since)
 	}
-	outcome := cmp.Or(entities.First(m.checks(s, cfg)), next.follow(s))
+	outcome := cmp.Or(entities.First(m.checks(s, cfg)), next.follow(s, cfg.Layout))
 	if outcome != changed {
 		return outcome
 	}
@@ -119,12 +119,13 @@ func (m *model) extends(s step) bool {
 }
 
 // follow changes the agent by a step that is permitted, and returns the outcome.
-func (m *model) follow(s step) string {
+func (m *model) follow(s step, layout domains.Layout) string {
 	accepting := m.Accepting
 	switch s.Op {
 	case "Create":
 		*m = model{ttl: rmw.NoTTL, Agent: mcc.Agent{
 			ID: "a", TenantID: "t", Status: "offline", Max: s.limit, Groups: s.groups, StatusAt: s.At, UpdatedAt: s.At,
+			Unknown: unknown(layout),
 		}}
 	case "Edit":
 		m.UpdatedAt, m.LastAssignedAt = 0, s.assignedAt()
@@ -139,8 +140,11 @@ func (m *model) follow(s step) string {
 	case "SetGroups":
 		m.Groups = s.groups
 	case "Reserve":
-		slot := mcc.Slot{Epoch: s.epoch, State: "reserved", Forced: s.accepting, Since: m.UpdatedAt, Until: s.until}
-		if old := m.Slots[s.session]; m.extends(s) {
+		old := m.Slots[s.session]
+		slot := mcc.Slot{
+			Epoch: s.epoch, State: "reserved", Forced: s.accepting, Since: m.UpdatedAt, Until: s.until, Unknown: old.Unknown,
+		}
+		if m.extends(s) {
 			slot.Forced, slot.Since = old.Forced, old.Since
 		} else {
 			m.LastAssignedAt = m.UpdatedAt
@@ -169,7 +173,7 @@ func (m *model) settle(all []mcc.Settlement) string {
 		switch {
 		case !there || s.Seen != nil && *s.Seen != old || old.Epoch > s.Epoch:
 		case s.Has && (old.Epoch < s.Epoch || old.State == "reserved"):
-			m.Slots[s.SessionID] = mcc.Slot{Epoch: s.Epoch, State: "held", Forced: old.Forced, Since: old.Since}
+			m.Slots[s.SessionID] = mcc.Slot{Epoch: s.Epoch, State: "held", Forced: old.Forced, Since: old.Since, Unknown: old.Unknown}
 			outcome = changed
 		case !s.Has && old.Epoch < s.Epoch:
 			delete(m.Slots, s.SessionID)

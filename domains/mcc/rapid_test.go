@@ -48,14 +48,14 @@ func (s step) run(a *mcc.Agent) error {
 }
 
 // send runs the step on the stored agent "a".
-func (s step) send(agents mcc.Agents) (mcc.Agent, error) {
+func (s step) send(agents mcc.Agents, layout domains.Layout) (mcc.Agent, error) {
 	ctx, when := context.Background(), s.At.Time()
 	op := domains.Op{ID: s.ID, At: when}
 	switch s.Op {
 	case "Create": // uses the documented fields of info only
 		return agents.Create(ctx, "a", op, mcc.Agent{
 			ID: "other", TenantID: "t", Max: s.limit, Groups: s.groups, Status: mcc.Online, Accepting: true,
-			Slots: map[string]mcc.Slot{"s": {State: mcc.Held}}, LastAssignedAt: 1,
+			Slots: map[string]mcc.Slot{"s": {State: mcc.Held}}, LastAssignedAt: 1, Unknown: unknown(layout),
 		})
 	case "Edit": // as a service that does not know updated_at
 		return agents.Edit(ctx, "a", op, func(a *mcc.Agent) error {
@@ -74,22 +74,26 @@ func (s step) send(agents mcc.Agents) (mcc.Agent, error) {
 	return entities.CallFor[mcc.Agent](agents, s.Op, append([]any{ctx, "a", op}, s.args()...)...)
 }
 
-// newRun has an agent that is stored as the model says, or none. slotRows counts the rows of the slots' table.
-func newRun(
-	t *rapid.T, cfg mcc.Config, codec rmw.Codec[mcc.Agent], m model, slotRows map[string]int,
-) *entities.Run[mcc.Agent, *mcc.Agent, step] {
-	store := rmwtest.NewMemory()
-	agents, key := mcc.New(store, cfg), cmp.Or(cfg.Prefix, "agent:")+"a"
+type run = entities.Run[mcc.Agent, *mcc.Agent, step]
+
+// newRun begins with the stored agent of the model, or with none. slotRows counts the rows of the slots' table.
+func newRun(t *rapid.T, cfg mcc.Config, m model, slotRows map[string]int) *run {
+	store, key := rmwtest.NewMemory(), cmp.Or(cfg.Prefix, "agent:")+"a"
+	codec, own := domains.CodecOf[mcc.Agent, *mcc.Agent](cfg.Layout, nil), cfg
+	if rapid.Bool().Draw(t, "codec") { // which replaces the layout
+		own.Layout, own.Codec = domains.Hash, codec
+	}
+	agents := mcc.New(store, own)
 	if m.ID != "" {
 		v, err := codec.Encode(&m.Agent, rmw.Value{})
 		require.NoError(t, err)
 		require.NoError(t, store.Set(context.Background(), key, v, m.ttl))
 	}
-	return &entities.Run[mcc.Agent, *mcc.Agent, step]{
+	return &run{
 		Subject: `agent "a"`, Key: key, Store: store, Prev: m.Agent,
 		Do: func(s step) (string, mcc.Agent, time.Duration) { return m.do(s, cfg), tidy(m.Agent), m.ttl },
 		Send: func(s step) (mcc.Agent, error) {
-			a, err := s.send(agents)
+			a, err := s.send(agents, cfg.Layout)
 			return tidy(a), err
 		},
 		Row: func(s step, prev, next mcc.Agent) string {
@@ -188,15 +192,13 @@ func TestAgentMatchesModel(t *testing.T) {
 			Max:      rapid.SampledFrom([]int{3, 3, 0, mcc.Unlimited}).Draw(t, "max"),
 			GroupMax: map[string]int{"one": 1, "two": 2, "any": mcc.Unlimited, "none": 0},
 		}
-		codec := domains.CodecOf[mcc.Agent, *mcc.Agent](cfg.Layout, nil)
-		if rapid.Bool().Draw(t, "codec") { // which replaces the layout
-			cfg.Layout, cfg.Codec = domains.Hash, codec
-		}
 		var m model
 		if status := rapid.SampledFrom([]mcc.Status{"", "", "", mcc.Online, mcc.Busy, mcc.Away, mcc.Offline}).Draw(t, "older"); status != "" {
-			m.ID, m.Status, m.Slots, m.ttl = "a", status, map[string]mcc.Slot{"s0": {State: mcc.Reserved}}, 30*time.Minute
+			m.ID, m.Status, m.ttl = "a", status, 30*time.Minute
+			m.Unknown = unknown(cfg.Layout)
+			m.Slots = map[string]mcc.Slot{"s0": {State: mcc.Reserved, Unknown: unknown(domains.JSON)}}
 		}
-		q := newRun(t, cfg, codec, m, slotRows)
+		q := newRun(t, cfg, m, slotRows)
 		q.Rows = rows
 		require.NoError(t, q.Play(someSteps(t, m, cfg)))
 	})

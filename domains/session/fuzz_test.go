@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"testing"
@@ -23,7 +24,8 @@ func seed(f *testing.F, documents ...string) {
 
 func FuzzDecodeSession(f *testing.F) {
 	for _, status := range session.Transitions().States() {
-		seed(f, legacy(session.Status(status)))
+		document, _ := json.Marshal(older(status))
+		seed(f, string(document))
 	}
 	seed(f, full, `{"id":"s","status":"closed","closed_at":5,"close_reason":"x","rate_until":9,"rating":{"score":4,"at":6,"x":"<"}}`,
 		`{"id":"s","status":"queued","epoch":9007199254740991,"declined":["a","b"],"transfers":[null,{}],"version":18446744073709551615}`,

@@ -32,7 +32,7 @@ func TestBoundedLists(t *testing.T) {
 	for i := range 3 * 16 {
 		add("Transfer", 1+i)
 	}
-	require.NoError(t, newRun(session.Config{}).Play(steps))
+	require.NoError(t, newRun(session.Config{}, model{}).Play(steps))
 	assert.Len(t, m.Declined, 16, "a transfer is no answer")
 	assert.Len(t, m.Transfers, 16)
 }

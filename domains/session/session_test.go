@@ -24,11 +24,16 @@ import (
 
 type run = entities.Run[session.Session, *session.Session, step]
 
-func newRun(cfg session.Config) *run {
-	m, store := model{}, rmwtest.NewMemory()
+// newRun begins with the stored session of the model, or with none.
+func newRun(cfg session.Config, m model) *run {
+	store := rmwtest.NewMemory()
+	if m.ID != "" {
+		v, _ := domains.CodecOf[session.Session, *session.Session](cfg.Layout, nil).Encode(&m.Session, rmw.Value{})
+		_ = store.Set(context.Background(), "session:s", v, m.ttl)
+	}
 	sessions := session.New(store, cfg)
 	return &run{
-		Subject: `session "s"`, Key: "session:s", Store: store, Layout: cfg.Layout,
+		Subject: `session "s"`, Key: "session:s", Store: store, Layout: cfg.Layout, Prev: m.Session,
 		Do:   func(s step) (string, session.Session, time.Duration) { return m.do(s, cfg), m.Session, m.ttl },
 		Send: func(s step) (session.Session, error) { return s.send(sessions, cfg.Layout) },
 		Get:  func() (session.Session, error) { return sessions.Get(context.Background(), "s") },
@@ -143,8 +148,7 @@ func usual(op string, n session.Session) step {
 // someSteps draws steps that suit the state of the model. Most runs begin with an Open. Clocks are sometimes behind,
 // sometimes just before or after the end of a window or of a limit, and mostly run on. Now and then, a step comes
 // again, or with the id of another.
-func someSteps(t *rapid.T, cfg session.Config) []step {
-	var m model
+func someSteps(t *rapid.T, cfg session.Config, m model) []step {
 	var steps []step
 	clock := at(0)
 	for i := range rapid.SampledFrom([]int{30, 150}).Draw(t, "steps") {
@@ -184,7 +188,7 @@ func aStepName(t *rapid.T, m model, i int) string {
 		"closed":   {"Reopen", "Reopen", "Reopen+Close", "Rate", "Delete", "Delete", "Delete"},
 	}[m.Status]
 	switch n := rapid.IntRange(0, 9).Draw(t, "op is"); {
-	case i == 0 && n > 0:
+	case i == 0 && n > 0 && m.ID == "":
 		from = []string{"Open", "Open", "Abandon"}
 	case n == 0:
 		from = append(allOperations(), "Open", "Abandon", "Expire", "Expire", "Delete")
@@ -245,7 +249,7 @@ func unusual(t *rapid.T, s *step, m model) {
 
 // Any sequence of operations, with any clocks, matches the model in every layout: the stored and returned session, its
 // expiry, its durations, and the codes and texts of refusals. A refusal writes nothing. Each row of the table and each
-// refusal occurs, and no transition besides the rows.
+// refusal occurs, and no transition besides the rows. The first session may be one of an older service.
 func TestSessionMatchesModel(t *testing.T) {
 	rows, outcomes := map[string]int{}, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -254,9 +258,13 @@ func TestSessionMatchesModel(t *testing.T) {
 			Layout: rapid.SampledFrom(entities.Layouts()).Draw(t, "layout"),
 			TTL:    ttl("TTL", 0, time.Hour, 72*time.Hour, rmw.NoTTL), ClosedTTL: ttl("ClosedTTL", 0, 30*time.Minute, 48*time.Hour, rmw.NoTTL),
 		}
-		q := newRun(cfg)
+		var m model
+		if rapid.IntRange(0, 3).Draw(t, "older") == 0 {
+			m = model{older(rapid.SampledFrom(session.Transitions().States()).Draw(t, "state")), rmw.NoTTL}
+		}
+		q := newRun(cfg, m)
 		q.Rows, q.Outcomes = rows, outcomes
-		require.NoError(t, q.Play(someSteps(t, cfg)))
+		require.NoError(t, q.Play(someSteps(t, cfg, m)))
 	})
 	entities.AssertOccurred(t, append(entities.Rows(session.Transitions()), "Reopen+Close closed closed"), rows)
 	entities.AssertOccurred(t, []string{
@@ -281,9 +289,9 @@ func TestModelNegativeControls(t *testing.T) {
 	} {
 		found := false
 		for seed := 0; seed < 20 && !found; seed++ {
-			q := newRun(session.Config{})
+			q := newRun(session.Config{}, model{})
 			q.Mistake = mistake
-			steps := rapid.Custom(func(t *rapid.T) []step { return someSteps(t, session.Config{}) }).Example(seed)
+			steps := rapid.Custom(func(t *rapid.T) []step { return someSteps(t, session.Config{}, model{}) }).Example(seed)
 			found = q.Play(steps) != nil
 		}
 		assert.Equal(t, name != "none", found, name)

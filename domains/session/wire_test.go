@@ -73,35 +73,16 @@ func TestWireFormatOfVisitor(t *testing.T) {
 	})
 }
 
-// legacy is the document of an older service, with few fields.
-func legacy(status session.Status) string {
-	rest := ""
-	switch status {
-	case session.Assigned, session.Active, session.OnHold:
-		rest = `,"agent_id":"ann"`
-	case session.Closed:
-		rest = `,"closed_at":5,"close_reason":"agent"`
+// older is a session of an older service: without a format, a version, an epoch or times.
+func older(status string) session.Session {
+	s := session.Session{ID: "s", Status: session.Status(status)}
+	switch {
+	case s.Held():
+		s.AgentID = "ann"
+	case s.Status == session.Closed:
+		s.ClosedAt, s.CloseReason = 5, session.ByAgent
 	}
-	return `{"id":"s","status":"` + string(status) + `"` + rest + `}`
-}
-
-// Operations work on a session without a format, a version, an epoch or times, as the model says. Operations that need a
-// time are refused: the session is not idle, and no window is open.
-func TestLegacyDocuments(t *testing.T) {
-	each(t, session.Config{}, func(b *fixture) {
-		for _, status := range session.Transitions().States() {
-			for _, op := range allOperations() {
-				b.put("session:s", legacy(session.Status(status)))
-				before := b.get()
-				require.Zero(b, before.Header)
-				s, m := usual(op, before), model{Session: before}
-				want := m.do(s, session.Config{})
-				after, err := s.send(b.sessions, b.layout)
-				assert.Equal(b, want, entities.Outcome(`session "s"`, err, after.Version != before.Version), "%s of %s", op, status)
-				assert.Equal(b, m.Session, b.get(), "%s of %s", op, status)
-			}
-		}
-	})
+	return s
 }
 
 // A service that knows the session's times but not updated_at, taken_at and the like may write after this one:
