@@ -1,6 +1,7 @@
 package domains_test
 
 import (
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -46,47 +47,57 @@ func before(layout domains.Layout, changes map[string]string) rmw.Value {
 	return rmw.String(text.String() + "}")
 }
 
-// A value that breaks a rule cannot be read without Mend. A read stores no repair; the next change stores the
-// whole repair, and keeps unknown fields.
+// A Mend repairs a value that cannot be read without, and sees the key's id where none is stored. An entity without an id
+// gets the id of its key. A read and a refusal store no repair; the next change stores the whole repair, and keeps unknown
+// fields.
 func TestMend(t *testing.T) {
-	everywhere(t, func(t *testing.T, w fixture) {
-		old := before(w.layout, nil)
-		put(t, w.Direct, "7", old)
-		_, err := w.Get(t.Context(), "7")
-		require.ErrorIs(t, err, rmw.ErrUndecodable)
-
-		repo := mended(w.Open(), w.layout, nil, bySize)
-		n, err := repo.Get(t.Context(), "7")
-		require.NoError(t, err)
-		assert.Equal(t, 2, n.Size)
-		assert.Equal(t, uint64(4), n.Version)
-		for _, outcome := range []error{rmw.Keep, errTooLoud} {
-			n, err = repo.Edit(t.Context(), "7", opAt("a"), func(n *Ticket) error {
-				assert.Equal(t, 2, n.Size)
-				return outcome
-			})
-			if outcome == rmw.Keep { //nolint:errorlint // it is this very one
+	for name, test := range map[string]struct {
+		id, size    string
+		mend        func(*Ticket)
+		undecodable bool // without Mend
+		title       string
+	}{
+		"a broken rule":       {`"7"`, "-1", bySize, true, ""},
+		"no id":               {`""`, "2", nil, false, ""},
+		"no id, seen":         {`""`, "2", func(t *Ticket) { t.Title = "of " + t.ID }, false, "of 7"},
+		"a wrong id, emptied": {`"` + secret + `"`, "2", func(t *Ticket) { t.ID = "" }, true, ""},
+		"a wrong id, set":     {`"` + secret + `"`, "2", func(t *Ticket) { t.ID = "7" }, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, w fixture) {
+				old := before(w.layout, map[string]string{"id": test.id, "size": test.size})
+				put(t, w.Direct, "7", old)
+				plain, repo := keyed(w.Open(), ticketCodec(w.layout)), keyed(w.Open(), domains.CodecOf(w.layout, nil, nil, test.mend))
+				_, err := plain.Get(t.Context(), "7")
+				require.Equal(t, test.undecodable, errors.Is(err, rmw.ErrUndecodable))
+				n, err := repo.Get(t.Context(), "7")
 				require.NoError(t, err)
-				assert.Equal(t, 2, n.Size, "what is answered is mended, too")
-			}
-			assert.True(t, old.Equal(stored(t, w.Direct, "7")), "nothing is written")
-		}
+				assert.Equal(t, []any{"7", 2, test.title, uint64(4)}, []any{n.ID, n.Size, n.Title, n.Version})
+				for _, outcome := range []error{rmw.Keep, errTooLoud} {
+					got, err := repo.Edit(t.Context(), "7", opAt("a"), func(got *Ticket) error {
+						assert.Equal(t, n, *got)
+						return outcome
+					})
+					assert.Equal(t, err == nil, assert.ObjectsAreEqual(n, got), "the answer to a Keep is repaired")
+					assert.True(t, old.Equal(stored(t, w.Direct, "7")), "nothing is written")
+				}
 
-		n, err = repo.Edit(t.Context(), "7", opAt("a"), func(n *Ticket) error { n.Title = "new"; return nil })
-		require.NoError(t, err)
-		assert.Equal(t, 2, n.Size)
-		got, err := w.Get(t.Context(), "7")
-		require.NoError(t, err, "who does not mend can read it now")
-		assert.Equal(t, n, got)
-		assert.Equal(t, []any{2, "new", uint64(5), 5}, []any{got.Size, got.Title, got.Version, int(got.Big)})
-		raw, ok := got.Parts["p"].Unknown.Field("stranger")
-		assert.Equal(t, []any{"2", true}, []any{string(raw), ok})
-		text := stored(t, w.Direct, "7").Text()
-		if w.layout != domains.JSON {
-			text, _ = stored(t, w.Direct, "7").Field("stranger")
-		}
-		assert.Contains(t, text, `{"n":1}`)
-	})
+				n, err = repo.Edit(t.Context(), "7", opAt("a"), grow)
+				require.NoError(t, err)
+				got, err := plain.Get(t.Context(), "7")
+				require.NoError(t, err)
+				assert.Equal(t, n, got)
+				assert.Equal(t, []any{3, test.title, uint64(5), uint64(5)}, []any{got.Size, got.Title, got.Version, got.Big})
+				raw, _ := got.Parts["p"].Unknown.Field("stranger")
+				assert.Equal(t, "2", string(raw))
+				text := stored(t, w.Direct, "7").Text()
+				if w.layout != domains.JSON {
+					text, _ = stored(t, w.Direct, "7").Field("stranger")
+				}
+				assert.Contains(t, text, `{"n":1}`)
+			})
+		})
+	}
 }
 
 // A value that still breaks a rule, is of a later Format or is malformed is an error as without Mend, which
