@@ -44,9 +44,7 @@ func newRun(cfg chat.Config) *run {
 			}
 			return nil
 		},
-		Row: func(s step, prev, next chat.Room) string {
-			return s.Op + " " + string(prev.Status) + " " + string(next.Status)
-		},
+		Status: func(r chat.Room) string { return string(r.Status) },
 	}
 }
 

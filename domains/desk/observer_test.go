@@ -28,7 +28,6 @@ type observedStore struct {
 	agents   map[string]mcc.Agent
 	visitors map[string]session.Visitor
 
-	writes     int
 	violations map[string]string // the first of each rule
 }
 
@@ -50,7 +49,6 @@ func (w *observedStore) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFu
 }
 
 func (w *observedStore) observe(name string, v rmw.Value) {
-	w.writes++
 	switch kind, id, _ := strings.Cut(name, ":"); kind {
 	case "session":
 		put(w.sessions, id, v)

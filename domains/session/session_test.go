@@ -48,9 +48,7 @@ func newRun(cfg session.Config, m model) *run {
 			}
 			return nil
 		},
-		Row: func(s step, prev, next session.Session) string {
-			return s.Op + " " + string(prev.Status) + " " + string(next.Status)
-		},
+		Status: func(s session.Session) string { return string(s.Status) },
 	}
 }
 

@@ -44,10 +44,10 @@ type Run[T any, E domains.Entity[T], S interface{ Base() Step }] struct {
 	Get  func() (T, error)
 	// Also, if not nil, compares more after a step.
 	Also func(s S, prev, next T) error
-	// Row returns the row of the table that a change took, as Rows does, or "" if no row has the operation.
-	Row func(s S, prev, next T) string
-	// Rows and Outcomes count the rows and the outcomes, if they are not nil.
+	// Rows and Outcomes count the changes, each as function Rows writes a row of the table, and the outcomes. They may be nil.
 	Rows, Outcomes map[string]int
+	// Status returns the state of an entity, for Rows.
+	Status func(T) string
 	// Mistake, if not nil, changes the stored entity like a bug in the package. It is the negative control: the run has
 	// to fail.
 	Mistake func(s S, prev, next *T)
@@ -106,9 +106,7 @@ func (r *Run[T, E, S]) step(s S) error {
 		r.Outcomes[code]++
 	}
 	if want == Changed && r.Rows != nil {
-		if row := r.Row(s, prev, next); row != "" {
-			r.Rows[row]++
-		}
+		r.Rows[s.Base().Op+" "+r.Status(prev)+" "+r.Status(next)]++
 	}
 	if r.Also == nil {
 		return nil
