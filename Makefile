@@ -31,7 +31,7 @@ race: ## Run the tests of the root module under the race detector
 	@packages=$$(go list -f '{{.Dir}}' ./... | grep -v -e /examples/ -e '/lockupdate$$' -e /migrate-check -e '/poll/scale$$' | \
 		while read -r dir; do ! grep -qE '"sync(/atomic)?"|\<go func|\.Go\(' "$$dir"/*.go || echo "$$dir"; done) && set -x && \
 	go test -race -short -cpu 1 -p 4 -timeout 30m ./lockupdate ./cmd/migrate-check/internal/lexical $$packages
-	go test -race -timeout 30m ./examples/...
+	go test -race -short -timeout 30m ./examples/...
 
 # The linter govet of golangci-lint runs all analyzers of go vet.
 lint: ## Run gofmt, go fix and golangci-lint, govet included; measure comments and commit subjects

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/shadow/report"
 )
@@ -60,6 +61,7 @@ func TestShadowAct(t *testing.T) {
 
 // Negative control: without planted bugs nothing is found, and the act reports its own failure.
 func TestShadowWithoutBugs(t *testing.T) {
+	long.Repeats(t)
 	t.Parallel()
 	cfg := small(t, "codis", "")
 	cfg.harmless = true
@@ -76,6 +78,7 @@ func TestShadowWithoutBugs(t *testing.T) {
 
 // A difference in a run without planted bugs is reported as a failure.
 func TestShadowThatIsNotQuiet(t *testing.T) {
+	long.Repeats(t)
 	t.Parallel()
 	r, out := opened(t, small(t, "codis", ""))
 	_, err := r.quiet(t.Context(), r.bugs(t.Context())[0], "A/B", "cas, a bug")

@@ -50,6 +50,7 @@ func TestActs(t *testing.T) {
 
 // Other proxies behave as in their profiles, including proxies that permit transactions.
 func TestOtherProxies(t *testing.T) {
+	long.Repeats(t)
 	t.Parallel()
 	for profile, wants := range map[string][]string{
 		"twemproxy": {
@@ -215,6 +216,7 @@ func TestBrokenPromiseIsReported(t *testing.T) {
 
 // Updates of a key with another type fail with the reason, and the key is unchanged.
 func TestWrongType(t *testing.T) {
+	long.Repeats(t)
 	t.Parallel()
 	cfg, legacy, proxy := servers(t, "codis", "AC")
 	cfg.prefix = "test:"
