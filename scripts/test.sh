@@ -23,6 +23,7 @@ test_module() {
 		packages=$(long_packages "$1") || { echo "FAIL	module $1"; return; }
 		[ -n "$packages" ] || return 0
 		only="-run ^TestLong"
+		[ "$1" != "${alone:-}" ] || only="$only -parallel $((8 * cores))" # nearly all of its tests wait
 	fi
 	# shellcheck disable=SC2086 # flags and packages are words
 	set -- "$1" test $flags $only $packages
