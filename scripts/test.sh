@@ -4,7 +4,7 @@
 # With UNWATCH_ALL_TESTS it runs the tests named TestLong... only.
 # Many tests wait for servers and for leases, so more run at a time than there are cores, and
 # modules run at the same time, except the first one, or with UNWATCH_ALL_TESTS the second one:
-# integration, whose load takes all cores. xargs passes an interrupt on to them. make lint runs go vet.
+# integration, whose load takes all cores. xargs passes an interrupt on to them. make lint runs the analyzers of go vet.
 set -u
 cores=$(getconf _NPROCESSORS_ONLN)
 flags="-timeout 30m -vet=off -p $((2 * cores)) -parallel $((4 * cores))"
