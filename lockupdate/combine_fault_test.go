@@ -3,6 +3,7 @@ package lockupdate_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,7 +119,8 @@ func TestFailedCommitOfABatch(t *testing.T) {
 			}
 			close(gate)
 			wait(calls...)
-			text := tc.base
+			var text strings.Builder
+			text.WriteString(tc.base)
 			for i, added := range []string{"a,", "", "", "b,", "c,", "", "", "d,"} {
 				res, err := calls[i].res, calls[i].err
 				switch {
@@ -129,8 +131,8 @@ func TestFailedCommitOfABatch(t *testing.T) {
 					assert.Equal(t, errRoomFull, err)
 				default:
 					require.NoError(t, err)
-					text += added
-					assert.Equal(t, text, res.After.Text(), i)
+					text.WriteString(added)
+					assert.Equal(t, text.String(), res.After.Text(), i)
 				}
 				assert.Equal(t, 2, res.Attempts, i)
 			}
@@ -140,7 +142,7 @@ func TestFailedCommitOfABatch(t *testing.T) {
 				assert.Equal(t, 2, f.sent()["commit_string"])
 			}
 			time.Sleep(20 * time.Second)
-			assert.Equal(t, text, f.text(key), "the late commit finds another value")
+			assert.Equal(t, text.String(), f.text(key), "the late commit finds another value")
 		})
 	}
 }
