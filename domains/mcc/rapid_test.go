@@ -188,7 +188,8 @@ func TestAgentMatchesModel(t *testing.T) {
 			GroupMax: map[string]int{"one": 1, "two": 2, "any": mcc.Unlimited, "none": 0},
 		}
 		var m model
-		if status := rapid.SampledFrom([]mcc.Status{"", "", "", mcc.Online, mcc.Busy, mcc.Away, mcc.Offline}).Draw(t, "older"); status != "" {
+		older := rapid.SampledFrom([]mcc.Status{"", "", "", mcc.Online, mcc.Busy, mcc.Away, mcc.Offline})
+		if status := older.Draw(t, "older"); status != "" {
 			m.ID, m.Status, m.ttl = "a", status, 30*time.Minute
 			m.Unknown = unknown(cfg.Layout)
 			m.Slots = map[string]mcc.Slot{"s0": {State: mcc.Reserved, Unknown: unknown(domains.JSON)}}

@@ -253,8 +253,9 @@ func TestSessionMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ttl := func(name string, ttls ...time.Duration) time.Duration { return rapid.SampledFrom(ttls).Draw(t, name) }
 		cfg := session.Config{
-			Layout: rapid.SampledFrom(entities.Layouts()).Draw(t, "layout"),
-			TTL:    ttl("TTL", 0, time.Hour, 72*time.Hour, rmw.NoTTL), ClosedTTL: ttl("ClosedTTL", 0, 30*time.Minute, 48*time.Hour, rmw.NoTTL),
+			Layout:    rapid.SampledFrom(entities.Layouts()).Draw(t, "layout"),
+			TTL:       ttl("TTL", 0, time.Hour, 72*time.Hour, rmw.NoTTL),
+			ClosedTTL: ttl("ClosedTTL", 0, 30*time.Minute, 48*time.Hour, rmw.NoTTL),
 		}
 		var m model
 		if rapid.IntRange(0, 3).Draw(t, "older") == 0 {

@@ -95,8 +95,9 @@ func lockerFlaws() map[string]flaw {
 			return l.Memory.Close()
 		}},
 		"closes the client that it shares": {only: "shared-client", close: func(l *flawed) error {
-			defer l.Cut()
-			return l.Memory.Close()
+			err := l.Memory.Close()
+			l.Cut()
+			return err
 		}},
 		"checks the name of a sequencer only": {
 			only:  "sequencer",

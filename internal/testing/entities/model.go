@@ -85,7 +85,7 @@ func (r *Run[T, E, S]) step(s S) error {
 		_ = r.Store.Set(ctx, r.Key, v, expiry)
 	}
 	if is := Outcome(r.Subject, err, E(&got).Head().Version != E(&prev).Head().Version); is != want {
-		return fmt.Errorf("%s (%v), the model says %s", is, err, want)
+		return fmt.Errorf("%s (%s), the model says %s", is, fmt.Sprint(err), want)
 	}
 	stored, ttl, _ := r.Store.Get(ctx, r.Key)
 	next, err := r.Get()
@@ -93,7 +93,7 @@ func (r *Run[T, E, S]) step(s S) error {
 	case want != Changed && !stored.Equal(before):
 		return fmt.Errorf("%s, and yet something was written", want)
 	case domains.RefusalOf(err) == nil && err != nil || err == nil != stored.Exists():
-		return fmt.Errorf("the entity cannot be read: %v", err)
+		return fmt.Errorf("stored: %t, and reading it: %s", stored.Exists(), fmt.Sprint(err))
 	case !assert.ObjectsAreEqual(entity, next):
 		return fmt.Errorf("stored\n%+v, the model says\n%+v", next, entity)
 	case (want == Changed || want == Kept) && !assert.ObjectsAreEqual(next, got):
