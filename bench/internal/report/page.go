@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"math"
@@ -36,39 +37,38 @@ func Write(docs string, f *result.File) error {
 			return err
 		}
 	}
-	for name, template := range map[string]string{"performance.md": "performance.tmpl", "results/performance.md": "tables.tmpl"} {
-		text, err := page(f, template)
-		if err != nil {
+	pages, data, err := content(f)
+	if err != nil {
+		return err
+	}
+	for name, tmpl := range map[string]string{"performance.md": "performance.tmpl", "results/performance.md": "tables.tmpl"} {
+		var b bytes.Buffer
+		if err := pages.ExecuteTemplate(&b, tmpl, data); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(docs, name), b.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// page fills in a template.
-func page(f *result.File, name string) (string, error) {
-	t, err := template.New(name).Funcs(template.FuncMap{
+// content returns the templates of both pages, and their data.
+func content(f *result.File) (pages *template.Template, data map[string]any, err error) {
+	pages, err = template.New("").Funcs(template.FuncMap{
 		"what": peers.What, "keeper": peers.KeeperWhat, "cell": cell,
 		"day":     func(t time.Time) string { return t.Format(time.DateOnly) },
 		"minutes": func(d time.Duration) string { return stats.Short(d.Minutes()) },
 		"shell":   func(args []string) string { return strings.Join(args, " ") },
-	}).ParseFS(templates, name)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
+	}).ParseFS(templates, "*.tmpl")
 	targets := Targets(f)
-	err = t.Execute(&b, map[string]any{
+	return pages, map[string]any{
 		"File": f, "Machine": f.Machine, "Took": f.Ended.Sub(f.Began), "Tables": Tables(f), "Holds": HoldTables(f),
 		"Targets": targets, "Missed": judged(targets, "MISSED"), "Restated": judged(targets, "restated"),
 		"Unmeasured": len(judged(targets, "not measured")), "Figures": Figures(f), "Peers": peerVersions(f),
 		"Impls": peers.Names(), "Keepers": peers.Keepers(),
 		"Loud": loud(f), "Quiet": result.Quiet, "Network": networks(f), "Slots": len(f.Slots),
-	})
-	return b.String(), err
+	}, err
 }
 
 // cell escapes text for a cell of a Markdown table.
