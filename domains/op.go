@@ -18,8 +18,9 @@ type Op struct {
 	// Two operations need two ids, also within one request: see [Op.For]. If their names differ, the second
 	// returns an [rmw.ErrInvalid].
 	ID string
-	// Name is the kind of operation, at most 32 bytes of UTF-8. The methods of packages chat, session, mcc and desk set it to the name in
-	// their transition tables. For your own change, set it with [Op.As]; the default is "Edit" or "Create".
+	// Name is the kind of operation, at most 32 bytes of UTF-8. The methods of packages chat, session, mcc and desk
+	// set it to the name in their transition tables. For your own change, set it with [Op.As]; the default is "Edit"
+	// or "Create".
 	Name string
 	// At is the time of the operation. Entities store milliseconds. If At is before the latest time of the
 	// entity, the latest time counts: stored times never run backwards, however far two clocks differ.

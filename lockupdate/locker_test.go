@@ -165,7 +165,7 @@ func (w *watcher) observe(ctx context.Context, e locking.Event) {
 	}
 }
 
-// take returns what was told since the last call.
+// take returns the events since the last call.
 func (w *watcher) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

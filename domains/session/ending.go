@@ -13,7 +13,8 @@ type Windows struct {
 	Rate, Reopen time.Duration
 }
 
-// Close closes the session in any state; reason has 1 to 256 bytes. A Close of a closed session changes nothing: the first reason stays.
+// Close closes the session in any state; reason has 1 to 256 bytes. A Close of a closed session changes nothing: the
+// first reason stays.
 func (s *Session) Close(at domains.Time, reason Reason, windows Windows) error {
 	return s.end("Close", at, reason, windows)
 }

@@ -24,7 +24,7 @@ func Clauses() []Clause {
 			Says: "If ctx ends while fn runs, fn's ctx ends too; the lock is kept until fn returns, and then given back."},
 		{Name: "ctx-ended-waiting", run: checkCtxEndedWaiting,
 			Says: "A wait ends promptly with its ctx, as ErrContended and ctx's error, and leaves nothing behind."},
-		{Name: "stale-ctx", Says: "fn's ctx is no licence once WithLock has returned, whatever was derived from it.", run: checkStaleCtx},
+		{Name: "stale-ctx", Says: "Once WithLock has returned, neither fn's ctx nor a ctx derived from it holds the lock.", run: checkStaleCtx},
 
 		{Name: "unlock", run: checkUnlock,
 			Says: "A Hold keeps the lock until its Unlock, by any goroutine; its Context ends then, and a second Unlock does nothing."},

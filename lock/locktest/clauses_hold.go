@@ -78,7 +78,8 @@ func checkLockRefused(c *check) {
 	a, b := c.open(), c.open()
 	refused := func(ctx context.Context, name string, want error, when string) {
 		h, err := a.Lock(ctx, name)
-		if c.is(err, want, "Lock %s", when); err == nil {
+		c.is(err, want, "Lock %s", when)
+		if err == nil {
 			_ = h.Unlock()
 		}
 	}

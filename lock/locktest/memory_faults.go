@@ -80,32 +80,32 @@ func (m *Memory) Expire() {
 
 // Restart breaks all connections. The locks stay. It fits [Faults].
 func (m *Memory) Restart() {
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	for _, c := range m.store.clients {
-		c.broken = true
-	}
+	m.store.locked(func() {
+		for _, c := range m.store.clients {
+			c.broken = true
+		}
+	})
 }
 
 // Failover is Restart with all leases prolonged, as a new leader does. It fits [Faults].
 func (m *Memory) Failover() {
 	m.Restart()
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	for name := range m.store.locks {
-		if l := m.store.lock(name); l.owner != "" {
-			l.expires = time.Now().Add(l.client.expiry)
+	m.store.locked(func() {
+		for name := range m.store.locks {
+			if l := m.store.lock(name); l.owner != "" {
+				l.expires = time.Now().Add(l.client.expiry)
+			}
 		}
-	}
+	})
 }
 
 // Forget loses all locks. It fits [Faults].
 func (m *Memory) Forget() {
 	m.Restart()
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	clear(m.store.locks)
-	m.store.token = 0
+	m.store.locked(func() {
+		clear(m.store.locks)
+		m.store.token = 0
+	})
 }
 
 // SetClock sets the wall clock of the locks forward by d. It fits [Faults].
