@@ -55,9 +55,6 @@ func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64)
 func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, v variant) *Result {
 	unready := s.prepare(ctx)
 	children := &children{site: s, history: newHistory(), seed: seed, nemesis: n, control: v.control}
-	if n.clientFaults.steps {
-		children.program = s.stepped
-	}
 	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: children.history, external: newExternal(v.unfenced)}
 	if unready != nil {
 		r.Verdict = &Verdict{Errors: []string{unready.Error()}}

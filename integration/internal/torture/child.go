@@ -81,7 +81,7 @@ func Child() (was bool, err error) {
 	go func() {
 		defer close(stepped)
 		if nemesis.clientFaults.steps {
-			stepped <- stepClock(ctx, rand.New(rand.NewPCG(o.Seed, uint64(o.Process))), history.note)
+			stepped <- stepClock(ctx, rand.New(rand.NewPCG(o.Seed, uint64(o.Process))), stepWall, history.note)
 			cancel()
 		}
 	}()
@@ -117,7 +117,6 @@ type children struct {
 	seed    uint64
 	nemesis Nemesis
 	control string // "": none
-	program string // "": this executable
 
 	mu      sync.Mutex
 	running [processes]*os.Process // nil: not running
@@ -152,11 +151,9 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 	if err != nil {
 		return err
 	}
-	program := c.program
-	if program == "" {
-		if program, err = os.Executable(); err != nil {
-			return err
-		}
+	program, err := os.Executable()
+	if err != nil {
+		return err
 	}
 	cmd := exec.Command(program) // the process ends with its input, after it has reported its last updates
 	cmd.Env = append(os.Environ(), childEnv+"="+string(text))

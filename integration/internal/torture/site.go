@@ -31,7 +31,6 @@ type Site struct {
 	proxies []*servers.Server // in front of them; may be empty
 	codis   *proxytest.Proxy  // likewise
 	relays  *relays
-	stepped string // a program with a steppable clock; "": none
 	addr    string // the address for clients; "": discovered from the sentinels or the cluster
 
 	sentinels *servers.Sentinels
