@@ -103,7 +103,7 @@ func (l *Locker) renew(holds []*Hold) {
 		h.since, h.failed = time.Time{}, nil
 		again = again || failed != nil && h.activeLocked()
 		switch {
-		case !h.activeLocked():
+		case !h.activeLocked() || h.checkLocked() != nil: // the process may have stopped since advance looked
 		case failed != nil && h.jeopardy.IsZero():
 			h.jeopardy = now
 			h.eventLocked(lock.Event{Kind: lock.EventJeopardy, Err: failed})

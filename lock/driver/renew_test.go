@@ -109,3 +109,33 @@ func TestFailOfOneHold(t *testing.T) {
 		require.NoError(t, held["good"].Unlock())
 	})
 }
+
+// Wherever the Locker is when the process stops for a lease, the lock is lost, also if the service renews it afterwards.
+func TestStopAroundARenewal(t *testing.T) {
+	const lease = 9 * time.Second
+	stopped := true
+	for at := int64(1); stopped; at++ { // the number of the reading of the clock that shows the stop
+		synctest.Test(t, func(t *testing.T) {
+			var readings, renewals atomic.Int64
+			began := time.Now()
+			l := open(scripted{renew: func(context.Context, []*driver.Hold) error { renewals.Add(1); return nil }},
+				driver.Config{Lease: lease, Now: func() time.Time {
+					if now := time.Now(); now.Equal(began) || readings.Add(1) < at {
+						return now
+					}
+					return time.Now().Add(lease)
+				}})
+			err := l.WithLock(t.Context(), "a", func(context.Context) error {
+				time.Sleep(lease / 2)
+				stopped = readings.Load() >= at
+				return nil
+			})
+			if stopped {
+				require.ErrorIs(t, err, rmw.ErrLockLost, "reading %d", at)
+			} else {
+				require.EqualValues(t, 1, renewals.Load(), "else no stop was around a renewal")
+			}
+			require.NoError(t, l.Close())
+		})
+	}
+}

@@ -215,6 +215,23 @@ func TestErrChecksTheClock(t *testing.T) {
 	})
 }
 
+// A renewal does not bring back a lease that has ended by the clock of this process.
+func TestRenewedTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeper(t, time.Second)
+		lease := k.Keep(lockOf("l"), time.Now())
+		ctx := k.Enter(event.Call{Ctx: t.Context(), Name: "s"}, lease, true, time.Now())
+		synctest.Wait()
+		k.Stall(890 * time.Millisecond)
+		assert.NoError(t, k.Renewed(lease, k.Now(), true, nil))
+		k.Stall(900 * time.Millisecond)
+		assert.ErrorIs(t, k.Renewed(lease, k.Now(), true, nil), rmw.ErrLockLost)
+		_, lost := ctx.Leave()
+		assert.ErrorIs(t, lost, rmw.ErrLockLost)
+		k.End(lease)
+	})
+}
+
 // A renewal loses an inner lock while the outer one is held. The keeper ends the inner ctx with its
 // mutex locked, without a deadlock.
 func TestLosingALockWithinAnotherOne(t *testing.T) {
