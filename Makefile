@@ -7,6 +7,9 @@ NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapt
 
 WITH_SERVERS := go run ./internal/testing/servers/cmd/with-servers
 
+# A fifth less CPU for the compiler and for tests that make much garbage, above all miniredis with its scripts.
+test test-all race lint plugin-real: export GOGC ?= 400
+
 test: servers ## Run the tests, those against real servers included
 	@./scripts/test.sh . $(NESTED)
 

@@ -53,7 +53,7 @@ func (*Client) Watch(context.Context, func(*Tx) error, ...string) error { return
 		// The content of the version changes with the checkout, so the user's cache must not store it.
 		"GOMODCACHE="+filepath.Join(t.TempDir(), "mod"),
 		// -trimpath lets the build cache serve modules wherever they are.
-		"GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local")
+		"GOFLAGS="+os.Getenv("GOFLAGS")+" -modcacherw -trimpath", "GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local")
 	c.write(c.dir, "go.mod", "module example.com/shop\n\ngo 1.23\n\nrequire github.com/redis/go-redis/v9 v9.11.0\n")
 	c.write(c.dir, "main.go", `package main
 

@@ -36,7 +36,7 @@ func legacyModule(t *testing.T) (dir string) {
 	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600))
-	t.Setenv("GOFLAGS", "-mod=mod") // go.mod asks for more than the service needs
+	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -mod=mod") // go.mod asks for more than the service needs
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOWORK", "off")
 	return dir

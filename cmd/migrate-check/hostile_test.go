@@ -130,7 +130,7 @@ func TestGoModIsNotChanged(t *testing.T) {
 					"func own(ctx context.Context, rdb *redis.Client) error {\n" +
 					"\treturn rdb.Watch(ctx, func() error { return nil }, \"k\")\n}\n",
 			})
-			t.Setenv("GOFLAGS", flags)
+			t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" "+flags)
 			for _, args := range [][]string{{}, {"-fix"}, {"-os", "linux"}} {
 				r := try(t.Context(), append(append([]string{"-C", dir}, args...), "./...")...)
 				require.NotContains(t, r.stderr, "nothing was changed", r)

@@ -27,7 +27,7 @@ func main() {
 // the report has the error and advice.
 func TestNoPackages(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
-	t.Setenv("GOFLAGS", "-mod=readonly")
+	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -mod=readonly")
 	for name, test := range map[string]struct{ files, reason string }{
 		"no go.mod": {"", "no go.mod is here or above: go mod init and go mod tidy write one"},
 		"no go.mod, but one below": {

@@ -261,7 +261,7 @@ func TestLongRandomFunctionsKeepBehaviour(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), main, 0o600))
 	cmd := exec.CommandContext(t.Context(), "go", "run", "-mod=mod", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		after, readErr := os.ReadFile(filepath.Join(dir, "after/gen.go"))
