@@ -105,6 +105,17 @@ func examples() map[string]cutoverstatus.Status {
 	return map[string]cutoverstatus.Status{"copying": cutoverstatus.New(copying()), "follow": cutoverstatus.New(follow()), "reverse": down}
 }
 
+// page renders the status as a page, and checks what every page must be.
+func page(t *testing.T, s cutoverstatus.Status) (text string, nodes []*pagetest.Node) {
+	t.Helper()
+	var page bytes.Buffer
+	require.NoError(t, s.WriteHTML(&page))
+	nodes = pagetest.Parse(t, page.String())
+	pagetest.SelfContained(t, page.String(), nodes)
+	pagetest.Accessible(t, nodes)
+	return page.String(), nodes
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := "testdata/" + name
@@ -120,75 +131,65 @@ func golden(t *testing.T, name, got string) {
 func TestGolden(t *testing.T) {
 	style := regexp.MustCompile(`(?s)<style>.*</style>|sha256-[^']*`) // golden files do not depend on it
 	for name, s := range examples() {
-		var text, page bytes.Buffer
+		var text, metrics bytes.Buffer
 		require.NoError(t, s.WriteJSON(&text))
 		golden(t, name+".json", text.String())
 		var back cutoverstatus.Status
 		require.NoError(t, json.Unmarshal(text.Bytes(), &back))
 		golden(t, name+".txt", back.Text())
-		var metrics bytes.Buffer
+		for line := range strings.Lines(back.Text()) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, "a terminal has 80 columns")
+		}
 		require.NoError(t, back.WriteMetrics(&metrics))
 		golden(t, name+".prom", metrics.String())
-		require.NoError(t, back.WriteHTML(&page))
-		golden(t, name+".html", style.ReplaceAllString(page.String(), ""))
-		nodes := pagetest.Parse(t, page.String())
-		pagetest.SelfContained(t, page.String(), nodes)
-		pagetest.Accessible(t, nodes)
+		html, _ := page(t, back)
+		golden(t, name+".html", style.ReplaceAllString(html, ""))
 	}
 }
 
-// The document shows a screen that the tests draw.
-func TestDocumentShowsTheScreen(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/cutover.md")
+// The document shows a screen that the tests draw, and lists the metrics.
+func TestDocument(t *testing.T) {
+	text, err := os.ReadFile("../../docs/cutover.md")
 	require.NoError(t, err)
-	screen := "```text\n" + examples()["copying"].Text() + "```\n"
-	assert.True(t, strings.Contains(string(doc), screen), "copy testdata/copying.txt into docs/cutover.md")
-}
-
-func TestDocumentListsTheMetrics(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/cutover.md")
-	require.NoError(t, err)
-	var text bytes.Buffer
-	require.NoError(t, examples()["copying"].WriteMetrics(&text))
-	names := regexp.MustCompile(`(?m)^# TYPE (\S+)`).FindAllStringSubmatch(text.String(), -1)
+	doc, shown := string(text), examples()["copying"]
+	assert.True(t, strings.Contains(doc, "```text\n"+shown.Text()+"```\n"), "copy testdata/copying.txt into docs/cutover.md")
+	var metrics bytes.Buffer
+	require.NoError(t, shown.WriteMetrics(&metrics))
+	names := regexp.MustCompile(`(?m)^# TYPE (\S+)`).FindAllStringSubmatch(metrics.String(), -1)
 	require.NotEmpty(t, names)
 	for _, name := range names {
-		assert.Contains(t, string(doc), "`"+name[1]+"`")
-	}
-}
-
-func TestTextFitsAScreen(t *testing.T) {
-	for name, s := range examples() {
-		for line := range strings.Lines(s.Text()) {
-			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, name)
-		}
+		assert.Contains(t, doc, "`"+name[1]+"`")
 	}
 }
 
 func TestKeysAreScaled(t *testing.T) {
 	f := copying()
-	k := cutoverstatus.New(f).Keys
+	keys := func() *cutoverstatus.Keys { return cutoverstatus.New(f).Keys }
 	assert.Equal(t, cutoverstatus.Keys{
 		Looked: 990, Estimate: true, At: now(), Old: 250_000, Transit: 2_000, New: 730_000, Stay: 7_000,
 		Moving: []string{"room:7", "room:1009"}, Oldest: 1200 * time.Millisecond,
-	}, *k)
-	f.Names = 1_000
-	k = cutoverstatus.New(f).Keys
-	assert.False(t, k.Estimate)
-	assert.EqualValues(t, 250, k.Old, "every name was visited")
-	assert.EqualValues(t, 989, k.All())
-	f.Names = 900
-	assert.EqualValues(t, 250, cutoverstatus.New(f).Keys.Old, "names were deleted, or SCAN returned some twice")
-	f.Names = 1_003
-	assert.EqualValues(t, 702+30, cutoverstatus.New(f).Keys.New, "732.19")
-	assert.EqualValues(t, 251, cutoverstatus.New(f).Keys.Old, "250.75")
+	}, *keys())
+	for _, tc := range []struct {
+		names         int64
+		old, new, all int64
+		why           string
+	}{
+		{1_000, 250, 730, 989, "every name was visited"},
+		{900, 250, 730, 989, "names were deleted, or SCAN returned some twice"},
+		{1_003, 251, 732, 992, "250.75, 732.19"},
+	} {
+		f.Names = tc.names
+		k := keys()
+		assert.Equal(t, []int64{tc.old, tc.new, tc.all}, []int64{k.Old, k.New, k.All()}, tc.why)
+		assert.Equal(t, tc.names > 1_000, k.Estimate, tc.why)
+	}
 	f.Sample = nil
-	k = cutoverstatus.New(f).Keys
+	k := keys()
 	assert.EqualValues(t, 989_990, k.Old, "the last verify")
 	assert.EqualValues(t, 3, k.Wrong)
 	assert.Equal(t, ago(2*time.Hour), k.At)
 	f.Records = nil
-	assert.Nil(t, cutoverstatus.New(f).Keys)
+	assert.Nil(t, keys())
 }
 
 func TestSweep(t *testing.T) {
@@ -211,90 +212,73 @@ func TestSweep(t *testing.T) {
 	assert.Nil(t, cutoverstatus.New(f).Sweep)
 }
 
-func TestPauseOfTheSlowestProcess(t *testing.T) {
-	assert.Equal(t, pause(24_401, 450, 2_400, 14_200), cutoverstatus.New(copying()).Pause)
-	assert.Contains(t, cutoverstatus.New(follow()).PauseLine(), "no process has reported a move")
-}
-
-func TestVerifyIsTheLast(t *testing.T) {
-	v := cutoverstatus.New(copying()).Verify
-	assert.Equal(t, cutoverstatus.Verify{
-		Began: ago(2 * time.Hour), Took: 4 * time.Minute, Keys: 990_000, Wrong: 3, Transit: 7, Oldest: 3 * time.Second,
-	}, *v)
-	assert.Contains(t, cutoverstatus.New(copying()).VerifyLine(), "3 wrong, 7 in transit, the oldest for 3 s")
-	assert.Nil(t, cutoverstatus.New(follow()).Verify)
-}
-
 func TestWayBack(t *testing.T) {
-	at := func(change func(*cutoverstatus.Facts)) string {
+	for _, tc := range []struct {
+		change func(*cutoverstatus.Facts)
+		want   string
+	}{
+		{func(*cutoverstatus.Facts) {}, "reverse, then sweep; about 4 min 52 s for 730,000 keys"}, // as now: 500,000 in 200 s
+		{func(f *cutoverstatus.Facts) { // not as a later sweep that moved few
+			f.Census[0].Sweep = f.Sweepers[0].Sweep
+			f.Sweepers[0].Sweep = &cutover.Progress{Began: ago(time.Hour), Pass: cutover.Pass{Moved: 2}}
+		}, "reverse, then sweep; about 4 min 52 s for 730,000 keys"},
+		{func(f *cutoverstatus.Facts) { f.Sweepers = nil }, "reverse, then sweep; about 24 min 20 s for 730,000 keys"},
+		{func(f *cutoverstatus.Facts) { f.Sweepers, f.Records = nil, nil },
+			"reverse, then sweep; 730,000 keys, at a rate that no recorded sweep tells"},
+		{func(f *cutoverstatus.Facts) { f.Present.Freeze = true },
+			"reverse, then freeze -off, then sweep; about 4 min 52 s for 730,000 keys"},
+		{func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Reverse },
+			"forward again: advance -to copying, then sweep; about 1 min 40 s for 250,000 keys"},
+		{func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Complete }, "none: the old store misses all updates since this stage"},
+		{func(f *cutoverstatus.Facts) { *f = follow() }, "none is needed: no stage has moved keys"},
+	} {
 		f := copying()
-		change(&f)
-		return cutoverstatus.New(f).BackLine()
+		tc.change(&f)
+		assert.Equal(t, tc.want, cutoverstatus.New(f).BackLine())
 	}
-	none := func(*cutoverstatus.Facts) {}
-	assert.Equal(t, "reverse, then sweep; about 4 min 52 s for 730,000 keys", at(none), "the running sweep: 500,000 in 200 s")
-	assert.Equal(t, "reverse, then sweep; about 4 min 52 s for 730,000 keys", at(func(f *cutoverstatus.Facts) {
-		f.Census[0].Sweep = f.Sweepers[0].Sweep
-		f.Sweepers[0].Sweep = &cutover.Progress{Began: ago(time.Hour), Pass: cutover.Pass{Moved: 2}}
-	}), "not a later one that moved few")
-	assert.Equal(t, "reverse, then sweep; about 24 min 20 s for 730,000 keys", at(func(f *cutoverstatus.Facts) { f.Sweepers = nil }))
-	assert.Equal(t, "reverse, then sweep; 730,000 keys, at a rate that no recorded sweep tells",
-		at(func(f *cutoverstatus.Facts) { f.Sweepers, f.Records = nil, nil }))
-	assert.Equal(t, "reverse, then freeze -off, then sweep; about 4 min 52 s for 730,000 keys",
-		at(func(f *cutoverstatus.Facts) { f.Present.Freeze = true }))
-	assert.Equal(t, "forward again: advance -to copying, then sweep; about 1 min 40 s for 250,000 keys",
-		at(func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Reverse }))
-	assert.Equal(t, "none: the old store misses all updates since this stage",
-		at(func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Complete }))
-	assert.Equal(t, "none is needed: no stage has moved keys", cutoverstatus.New(follow()).BackLine())
 }
 
 func TestAskedAndNotYet(t *testing.T) {
-	at := func(change func(*cutoverstatus.Facts)) (asked, notYet string) {
+	const (
+		behind = "epoch 5 is not seen by 1 of 3 processes: desk-2:4711:ijkl"
+		sweep  = "about 250,000 keys to move: by a sweep, or when a process updates them"
+		stay   = "about 7,000 keys cannot move, because of size or type: verify names them"
+	)
+	for _, tc := range []struct {
+		change func(*cutoverstatus.Facts)
+		asked  string
+		notYet []string
+	}{
+		{func(*cutoverstatus.Facts) {}, "every key in the new store", []string{behind, sweep, stay}},
+		{func(f *cutoverstatus.Facts) {
+			f.Sweepers, f.Present.Freeze = nil, true
+			f.Census[0].Error = "the old store: timeout"
+			f.Sample.TwoHomes.Count = 1
+		}, "every key in the new store", []string{
+			behind, "the stage cannot be read by 1 of 3 processes: desk-0:4711:abcd: the old store: timeout",
+			"frozen: no move begins before freeze -off", sweep, "no sweep runs", stay,
+			"about 1,000 keys in a state that no move makes: verify names them",
+		}},
+		{func(f *cutoverstatus.Facts) {
+			f.Present = cutover.Stage{Phase: cutover.Copying, Percent: 5, Labels: []string{"room", "visitor"}, Epoch: 4}
+		}, "5 % of the keys of room, visitor in the new store", []string{stay}},
+		{func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Complete }, "every process uses the new store only", []string{
+			behind, "about 250,000 keys in the old store, where no process looks: read them before you delete it",
+		}},
+		{func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Reverse }, "every key in the old store", []string{
+			behind, "about 730,000 keys to move: by a sweep, or when a process updates them", stay,
+		}},
+		{func(f *cutoverstatus.Facts) {
+			f.Present.Epoch, f.Names = 4, 9
+			f.Sample = &cutover.Report{Scanned: cutover.Scanned{Names: 9, Chosen: 9}, Equal: 9}
+		}, "every key in the new store", nil},
+	} {
 		f := copying()
-		change(&f)
+		tc.change(&f)
 		s := cutoverstatus.New(f)
-		return s.Asked, strings.Join(s.NotYet, "\n")
+		assert.Equal(t, tc.asked, s.Asked)
+		assert.Equal(t, tc.notYet, s.NotYet, tc.asked)
 	}
-	asked, why := at(func(*cutoverstatus.Facts) {})
-	assert.Equal(t, "every key in the new store", asked)
-	assert.Contains(t, why, "epoch 5 is not seen by 1 of 3 processes: desk-2:4711:ijkl")
-	assert.Contains(t, why, "about 250,000 keys to move: by a sweep, or when a process updates them")
-	assert.Contains(t, why, "about 7,000 keys cannot move, because of size or type")
-	assert.NotContains(t, why, "no sweep runs")
-	assert.NotContains(t, why, "frozen")
-	assert.NotContains(t, why, "cannot be read")
-
-	_, why = at(func(f *cutoverstatus.Facts) {
-		f.Sweepers, f.Present.Freeze = nil, true
-		f.Census[0].Error = "the old store: timeout"
-		f.Sample.TwoHomes.Count = 1
-	})
-	assert.Contains(t, why, "no sweep runs")
-	assert.Contains(t, why, "frozen: no move begins before freeze -off")
-	assert.Contains(t, why, "the stage cannot be read by 1 of 3 processes: desk-0:4711:abcd: the old store: timeout")
-	assert.Contains(t, why, "about 1,000 keys in a state that no move makes")
-
-	asked, why = at(func(f *cutoverstatus.Facts) {
-		f.Present = cutover.Stage{Phase: cutover.Copying, Percent: 5, Labels: []string{"room", "visitor"}, Epoch: 4}
-	})
-	assert.Equal(t, "5 % of the keys of room, visitor in the new store", asked)
-	assert.NotContains(t, why, "to move")
-
-	asked, why = at(func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Complete })
-	assert.Equal(t, "every process uses the new store only", asked)
-	assert.Contains(t, why, "about 250,000 keys in the old store, where no process looks")
-
-	asked, why = at(func(f *cutoverstatus.Facts) { f.Present.Phase = cutover.Reverse })
-	assert.Equal(t, "every key in the old store", asked)
-	assert.Contains(t, why, "about 730,000 keys to move")
-
-	done, why := at(func(f *cutoverstatus.Facts) {
-		f.Present.Epoch, f.Sample = 4, &cutover.Report{Scanned: cutover.Scanned{Names: 9, Chosen: 9}, Equal: 9}
-		f.Names = 9
-	})
-	assert.Equal(t, "every key in the new store", done)
-	assert.Empty(t, why)
 }
 
 // Processes with a problem come first, on a screen that has room for six.
@@ -314,11 +298,7 @@ func TestProcessesWithAProblemComeFirst(t *testing.T) {
 func TestPageEscapes(t *testing.T) {
 	s := cutoverstatus.New(copying())
 	pagetest.Poison(reflect.ValueOf(&s).Elem())
-	var page bytes.Buffer
-	require.NoError(t, s.WriteHTML(&page))
-	nodes := pagetest.Parse(t, page.String())
-	pagetest.SelfContained(t, page.String(), nodes)
-	pagetest.Accessible(t, nodes)
+	_, nodes := page(t, s)
 	seen := 0
 	for _, n := range nodes {
 		if strings.Contains(n.Text, pagetest.Attack) && (n.Name == "td" || n.Name == "th" || n.Name == "h1" || n.Name == "title") {
@@ -334,13 +314,10 @@ func TestPageEscapes(t *testing.T) {
 // Without a stage there is nothing to show but the error.
 func TestPageWithoutAStage(t *testing.T) {
 	s := cutoverstatus.Status{Name: "desk", At: now(), State: cutover.GateUnknown, Error: "-old: connection refused"}
-	var page bytes.Buffer
-	require.NoError(t, s.WriteHTML(&page))
-	nodes := pagetest.Parse(t, page.String())
-	pagetest.Accessible(t, nodes)
-	assert.Contains(t, page.String(), "The stage is unknown")
-	assert.Contains(t, page.String(), "-old: connection refused")
-	assert.NotContains(t, page.String(), "follow")
+	html, _ := page(t, s)
+	assert.Contains(t, html, "The stage is unknown")
+	assert.Contains(t, html, "-old: connection refused")
+	assert.NotContains(t, html, "follow")
 }
 
 func TestHandler(t *testing.T) {
