@@ -3,6 +3,7 @@ package cutover_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,55 +22,64 @@ func beat(t *testing.T, store rmw.Store, source cutover.Source) *cutover.Heartbe
 	return h
 }
 
-func epochs(t *testing.T, store rmw.Store) (seen []uint64) {
-	processes, err := cutover.Census(t.Context(), "desk", store)
+func census(t *testing.T, old rmw.Reader) []cutover.Process {
+	t.Helper()
+	processes, err := cutover.Census(t.Context(), "desk", old)
 	require.NoError(t, err)
-	for _, p := range processes {
+	return processes
+}
+
+func epochs(t *testing.T, old rmw.Reader) (seen []uint64) {
+	t.Helper()
+	for _, p := range census(t, old) {
 		seen = append(seen, p.Epoch)
 	}
 	return seen
 }
 
+// self is the only process in the census.
+func self(t *testing.T, old rmw.Reader) cutover.Process {
+	t.Helper()
+	processes := census(t, old)
+	require.Len(t, processes, 1)
+	return processes[0]
+}
+
+const censusKey = stageKey + ":census"
+
 func TestCensus(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		store := func(side int) rmw.Store { return r.open(follow).sides[side].(rmw.Store) }
-		admin := [2]rmw.Store{store(0), store(1)}
+		admin := r.open(follow)
+		old := admin.stores[0]
 		var beats []*cutover.Heartbeat
 		for range 3 {
-			old, new := store(0), store(1)
-			p := cutover.FromKey("desk", old, new)
+			stores := r.open(follow).stores
+			p := cutover.FromKey("desk", stores[0], stores[1])
 			t.Cleanup(func() { require.NoError(t, p.Close()) })
-			beats = append(beats, beat(t, old, p))
+			beats = append(beats, beat(t, stores[0], p))
 		}
 		nextPoll()
-		assert.Equal(t, []uint64{0, 0, 0}, epochs(t, admin[0]))
+		assert.Equal(t, []uint64{0, 0, 0}, epochs(t, old))
 		for epoch := range uint64(3) {
-			require.NoError(t, publish(t.Context(), admin[0], admin[1], forward))
+			require.NoError(t, publish(t.Context(), old, admin.stores[1], forward))
 			time.Sleep(4 * time.Second)
-			assert.Equal(t, []uint64{epoch + 1, epoch + 1, epoch + 1}, epochs(t, admin[0]))
+			assert.Equal(t, []uint64{epoch + 1, epoch + 1, epoch + 1}, epochs(t, old))
 		}
-		processes, err := cutover.Census(t.Context(), "desk", admin[0])
-		require.NoError(t, err)
-		for _, p := range processes {
+		for _, p := range census(t, old) {
 			assert.NotEmpty(t, p.Name)
 			assert.Empty(t, p.Error)
 			assert.WithinDuration(t, time.Now(), p.At, 5*time.Second)
 		}
-
-		peeker, ok := rmw.As[rmw.Peeker](admin[0])
-		require.True(t, ok)
-		_, left, err := peeker.Peek(t.Context(), rmw.Key{Name: "~cutover:{desk}:census", Kind: rmw.KindHash})
+		_, left, err := old.Peek(t.Context(), rmw.Key{Name: censusKey, Kind: rmw.KindHash})
 		require.NoError(t, err)
 		assert.InDelta(t, 2*time.Minute, left, float64(30*time.Second), "if all processes die, the census expires")
 
 		require.NoError(t, beats[0].Close())
-		assert.Len(t, epochs(t, admin[0]), 2, "a process that ends leaves")
-		time.Sleep(10 * time.Minute)
-		assert.Len(t, epochs(t, admin[0]), 2, "heartbeats continue")
+		assert.Len(t, epochs(t, old), 2, "a process that ends leaves")
 		require.NoError(t, beats[1].Close())
 		require.NoError(t, beats[2].Close())
-		assert.Empty(t, epochs(t, admin[0]))
-		assert.Equal(t, "none", r.where("~cutover:{desk}:census")[0])
+		assert.Empty(t, epochs(t, old))
+		assert.Equal(t, "none", r.where(censusKey)[0])
 	})
 }
 
@@ -78,15 +88,12 @@ func TestCensus(t *testing.T) {
 func TestCensusForgetsTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := &place{}
-		old.put("~cutover:{desk}:census", rmw.Hash(map[string]string{"garbage": "?"}))
-		processes, err := cutover.Census(t.Context(), "desk", old)
-		require.NoError(t, err)
-		assert.Equal(t, []cutover.Process{{Name: "garbage", Error: "the heartbeat cannot be decoded"}}, processes)
+		old.put(censusKey, rmw.Hash(map[string]string{"garbage": "?"}))
+		assert.Equal(t, []cutover.Process{{Name: "garbage", Error: "the heartbeat cannot be decoded"}}, census(t, old))
 		died := time.Now()
 		for name, at := range map[string]time.Duration{"now": 0, "ahead": time.Hour, "behind": -time.Hour} {
-			fields := old.values["~cutover:{desk}:census"]
 			text := fmt.Sprintf(`{"epoch":7,"at":%q}`, died.Add(at).Format(time.RFC3339))
-			old.put("~cutover:{desk}:census", fields.With(name, text))
+			old.put(censusKey, old.values[censusKey].With(name, text))
 		}
 		h := beat(t, old, forward)
 		for range 5 {
@@ -105,7 +112,7 @@ func TestCensusKeepsTheLiving(t *testing.T) {
 		old := &place{}
 		a, b := beat(t, old, forward), beat(t, old, forward)
 		for i := range 20 {
-			_, err := old.Update(t.Context(), rmw.Key{Name: "~cutover:{desk}:census", Kind: rmw.KindHash},
+			_, err := old.Update(t.Context(), rmw.Key{Name: censusKey, Kind: rmw.KindHash},
 				func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 					return cur.With("slow", fmt.Sprintf(`{"epoch":%d}`, i)), nil
 				})
@@ -124,23 +131,21 @@ func TestCensusKeepsTheLiving(t *testing.T) {
 func TestHeartbeatWhileTheStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, new := &place{}, &place{}
-		old.set(doc(1, `"stage":"follow"`))
-		new.fail(errDown)
+		old.become(doc(1, `"stage":"follow"`))
+		new.become(down)
 		h := beat(t, old, poll(t, old, new))
 		nextPoll()
-		processes, err := cutover.Census(t.Context(), "desk", old)
-		require.NoError(t, err)
-		require.Len(t, processes, 1)
-		assert.EqualValues(t, 1, processes[0].Epoch)
-		assert.Contains(t, processes[0].Error, "the new store: store unavailable")
-		old.fail(errDown)
+		p := self(t, old)
+		assert.EqualValues(t, 1, p.Epoch)
+		assert.Contains(t, p.Error, "the new store: store unavailable")
+		old.become(down)
 		time.Sleep(time.Minute)
-		old.fail(nil)
-		new.fail(nil)
-		new.set(doc(2, `"stage":"follow"`))
+		old.become(up)
+		new.become(up)
+		new.become(doc(2, `"stage":"follow"`))
 		time.Sleep(4 * time.Second)
 		assert.Equal(t, []uint64{2}, epochs(t, old))
-		old.fail(errDown)
+		old.become(down)
 		require.NoError(t, h.Close())
 	})
 	_, err := cutover.StartHeartbeat("", &place{}, follow)
@@ -149,4 +154,64 @@ func TestHeartbeatWhileTheStoreFails(t *testing.T) {
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 	_, err = cutover.Census(t.Context(), "{", &place{})
 	require.ErrorIs(t, err, rmw.ErrInvalid)
+}
+
+// A heartbeat has the pauses of the moves that its process made: two round trips each.
+func TestHeartbeatHasPauses(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		old := r.direct().stores[0]
+		h := beat(t, old, forward)
+		defer h.Close()
+		p := r.openWith(cutover.Config{Stage: forward, Heartbeat: h})
+		other := r.open(forward) // its moves are not those of the heartbeat
+		for i := range 10 {
+			key, theirs := rmw.Key{Name: fmt.Sprint("k", i)}, rmw.Key{Name: fmt.Sprint("o", i)}
+			p.put(key, rmw.String("v"))
+			p.put(key, rmw.String("it has moved"))
+			other.put(theirs, rmw.String("v"))
+		}
+		sleep(30 * time.Second)
+		pause := self(t, old).Pause
+		assert.Equal(t, 10, pause.Batches)
+		for _, d := range []time.Duration{pause.P50, pause.P99, pause.Max} {
+			assert.GreaterOrEqual(t, d, 2*flush)
+			assert.Less(t, d, 4*flush)
+		}
+	})
+}
+
+// A heartbeat shows how far a Sweep is, until it ends, and counts the pauses of its batches.
+func TestHeartbeatShowsASweep(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.fill(50)
+		require.NoError(t, r.admin(0).Set(t.Context(), "a large one", strings.Repeat("x", 1<<20+1), 0).Err())
+		old := r.direct().stores[0]
+		h := beat(t, old, forward)
+		defer h.Close()
+		p := r.openWith(cutover.Config{Stage: forward, Heartbeat: h})
+		sleep(30 * time.Second)
+		assert.Nil(t, self(t, old).Sweep)
+		cfg := r.old(1)
+		cfg.Rate = 1
+		done := make(chan cutover.Pass)
+		began := time.Now()
+		go func() {
+			pass, err := p.Sweep(t.Context(), cfg)
+			assert.NoError(t, err)
+			done <- pass
+		}()
+		sleep(40 * time.Second)
+		now := self(t, old)
+		require.NotNil(t, now.Sweep)
+		assert.WithinDuration(t, began, now.Sweep.Began, time.Second)
+		assert.InDelta(t, now.At.Sub(now.Sweep.Began).Seconds(), now.Sweep.Moved, 3)
+		assert.Equal(t, cutover.Keys{Count: 1}, now.Sweep.TooLarge, "names may be long")
+		pass := <-done
+		assert.NotEmpty(t, pass.TooLarge.Names, "the result has the names")
+		sleep(4 * time.Second)
+		now = self(t, old)
+		assert.Nil(t, now.Sweep)
+		assert.Equal(t, pass.Pause, now.Pause)
+		assert.Equal(t, 50, now.Pause.Batches)
+	})
 }

@@ -3,7 +3,9 @@ package cutover_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,39 +13,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
+	"github.com/unwatch/unwatch/shadow"
 )
-
-var (
-	forward = cutover.Stage{Phase: cutover.Copying, Percent: 100}
-	reverse = cutover.Stage{Phase: cutover.Reverse}
-	follow  = cutover.Stage{}
-	room    = rmw.Key{Name: "room", Label: "room"}
-)
-
-func add(id string) rmw.UpdateFunc {
-	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		return rmw.String(cur.Text() + id + ","), nil
-	}
-}
-
-func set(v rmw.Value) rmw.UpdateFunc {
-	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
-}
-
-// where returns the type of the key in both stores, as the servers tell it.
-func (r *rig) where(name string) (where [2]string) {
-	for i := range where {
-		kind, err := r.admin(i).Type(context.Background(), name).Result()
-		require.NoError(r.t, err)
-		where[i] = kind
-	}
-	return where
-}
 
 // A process stops after each command of an update, or of a sweep, that moves keys. The next one that reads finds each
 // value, the next one that updates keeps it, and the next sweep moves each key to where the stage wants it.
@@ -61,17 +39,18 @@ func TestProcessStopsAfterEachCommand(t *testing.T) {
 				_, err := p.Update(ctx, room, add("second"))
 				return err
 			},
-			"a sweep": func(ctx context.Context, r *rig, p process) error { _, err := p.Sweep(ctx, r.sweep(3)); return err },
+			"a sweep": func(ctx context.Context, r *rig, p process) error { _, err := p.Sweep(ctx, r.old(3)); return err },
 		} {
 			t.Run(way.name+", "+name, func(t *testing.T) {
 				if way.name == "backward" {
 					long.Repeats(t)
 				}
+				t.Parallel()
 				for n, finished := 0, false; !finished && !t.Failed(); n++ {
 					bubble(t, func(t *testing.T, r *rig) {
 						r.fill(4)
-						require.NoError(t, update(add("first"))(r.open(follow)))
-						r.swept(way.before, r.sweep(5))
+						r.open(follow).add("first")
+						r.swept(way.before)
 						sent := 0
 						heal := r.dropFrom(func(args []string) bool {
 							if strings.HasPrefix(args[0], "eval") {
@@ -97,16 +76,14 @@ func TestProcessStopsAfterEachCommand(t *testing.T) {
 							want += "second,"
 						}
 						assert.Equal(t, want, v.Text(), "stopped after command %d: %v", n, err)
-						require.NoError(t, update(add("third"))(r.open(follow)))
+						r.open(follow).add("third")
 						if n%2 == 0 { // otherwise the sweep finds the other keys half done
 							r.requireFilled(4)
 						}
-						pass := r.swept(way.now, r.sweep(3))
+						pass := r.swept(way.now)
 						assert.Equal(t, 5, pass.Moved+pass.There+pass.Completed, "%+v", pass)
 						r.requireFilled(4)
-						v, err = r.open(follow).Read(t.Context(), room)
-						require.NoError(t, err)
-						assert.Equal(t, want+"third,", v.Text(), "stopped after command %d", n)
+						r.open(follow).requireText(want+"third,", "stopped after command %d", n)
 						for _, key := range []string{"k1", room.Name} {
 							assert.Equal(t, way.where, r.where(key), "%s, stopped after command %d", key, n)
 						}
@@ -118,71 +95,128 @@ func TestProcessStopsAfterEachCommand(t *testing.T) {
 	}
 }
 
+// A process that finds the key absent in both stores is slow. Meanwhile a second one writes the key to the
+// old store, and a third one seals it there and stops. No late command of the first one loses the value.
+func TestKeyIsCreatedWhileAnotherProcessFindsItAbsent(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		for _, proxy := range r.proxies {
+			proxy.Inject(proxytest.Fault{
+				Match: isStep("unreserve"), Action: proxytest.ExecuteLater, Delay: 10 * time.Second, Times: -1,
+			})
+		}
+		require.NoError(t, r.open(forward).change(keep))
+		r.open(follow).add("x")
+		heal := r.dropFrom(isStep("fill"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := r.open(forward).Update(ctx, room, add("y"))
+		require.Error(t, err)
+		heal()
+		require.Equal(t, "list", r.where(room.Name)[0], "the seal")
+		sleep(time.Minute) // the late command, and the lease of the third process
+		r.open(follow).requireText("x,")
+	})
+}
+
 // The wait for the replicas, between a seal and its fill, does not count as time to live.
 func TestExpiryMoves(t *testing.T) {
-	for name, kind := range map[string]rmw.Kind{"string": rmw.KindString, "hash": rmw.KindHash} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				key := rmw.Key{Name: "k", Kind: kind}
-				value := rmw.String("v")
-				if kind == rmw.KindHash {
-					value = rmw.Hash(map[string]string{"f": "v", "g": ""})
-				}
-				p := r.open(follow)
-				_, err := p.Update(t.Context(), key, set(value.WithTTL(time.Hour)))
+	for key, value := range map[rmw.Key]rmw.Value{
+		{Name: "string"}: rmw.String("v"), {Name: "hash", Kind: rmw.KindHash}: rmw.Hash(map[string]string{"f": "v", "g": ""}),
+	} {
+		run(t, key.Name, func(t *testing.T, r *rig) {
+			r.open(follow).put(key, value.WithTTL(time.Hour))
+			began := time.Now()
+			for i := range 10 {
+				sleep(time.Minute)
+				cfg := cutover.Config{Stage: []cutover.Stage{forward, reverse}[i%2], Replicas: 1}
+				p := r.openWith(cfg, network{replicas: 1, waits: func(int) { sleep(900 * time.Millisecond) }})
+				_, err := p.Update(t.Context(), key, keep)
 				require.NoError(t, err)
-				began := time.Now()
-				for i := range 10 {
-					sleep(time.Minute)
-					cfg := cutover.Config{Stage: []cutover.Stage{forward, reverse}[i%2], Replicas: 1}
-					p := r.openWith(cfg, network{replicas: 1, waits: func(int) { sleep(900 * time.Millisecond) }})
-					_, err := p.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil })
-					require.NoError(t, err)
-					v, left, err := p.Peek(t.Context(), key)
-					require.NoError(t, err)
-					assert.True(t, v.Equal(value))
-					// A move extends the expiry by the time that the fill was on its way.
-					assert.InDelta(t, time.Hour-time.Since(began), left, float64(time.Duration(i+1)*2*time.Millisecond))
-				}
-				sleep(51 * time.Minute)
-				v, err := r.open(follow).Read(t.Context(), key)
-				require.NoError(t, err)
-				assert.False(t, v.Exists())
-			})
+				v, left := p.peek(key)
+				assert.True(t, v.Equal(value))
+				// A move extends the expiry by the time that the fill was on its way.
+				assert.InDelta(t, time.Hour-time.Since(began), left, float64(time.Duration(i+1)*2*time.Millisecond))
+			}
+			sleep(51 * time.Minute)
+			v, _ := r.open(follow).peek(key)
+			assert.False(t, v.Exists())
 		})
 	}
 }
 
-func TestKeysThatStay(t *testing.T) {
+// sealed puts a value that lives for a minute into the old store, where a sweep of the process seals it and stops.
+func (r *rig) sealed(p process) (began time.Time) {
+	r.open(follow).put(room, rmw.String("v").WithTTL(time.Minute))
+	began = time.Now()
+	r.stopAt("fill", p)
+	require.Equal(r.t, [2]string{"list", "list"}, r.where(room.Name))
+	return began
+}
+
+// ahead makes the clock of a server an hour fast, for the script of a move.
+func ahead(script string) string {
+	return strings.Replace(script, "t[1] * 1000", "(t[1] + 3600) * 1000", 1)
+}
+
+// durations is a negative control: the value has the time left that it had when it was sealed.
+func durations(script string) string {
+	return strings.Replace(script, "math.max(0, pttl - (time() - at))", "tonumber(pttl)", 1)
+}
+
+// A process stops after it has sealed a key, and another one moves it on, 20 seconds later. The clock of
+// one server is an hour ahead. Negative control: the seal does not keep the time.
+func TestExpiryWithClocksApart(t *testing.T) {
+	left := func(r *rig, fast int, control func(string) string) time.Duration {
+		open := func() process {
+			p := r.open(forward)
+			p.clients[fast].AddHook(network{control: func(script string) string { return ahead(control(script)) }})
+			p.clients[1-fast].AddHook(network{control: control})
+			return p
+		}
+		began := r.sealed(open())
+		sleep(20*time.Second - time.Since(began))
+		open().sweep(r.old(16))
+		require.Equal(r.t, [2]string{"list", "string"}, r.where(room.Name))
+		_, left := r.open(forward).peek(room)
+		return left + time.Since(began)
+	}
+	require.NotEqual(t, markerScript, ahead(markerScript))
+	for fast := range 2 {
+		run(t, fmt.Sprint("side ", fast), func(t *testing.T, r *rig) {
+			got := left(r, fast, func(script string) string { return script })
+			assert.InDelta(t, time.Minute, got, float64(5*time.Millisecond))
+		})
+		run(t, fmt.Sprint("control, side ", fast), func(t *testing.T, r *rig) {
+			assert.Greater(t, left(r, fast, durations), time.Minute+5*time.Second)
+		})
+	}
+}
+
+// A value expires while it is sealed. The next process that looks finds nothing.
+func TestExpiryWhileSealed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.sealed(r.open(forward))
+		sleep(time.Minute)
+		v, _ := r.open(follow).peek(room)
+		assert.False(t, v.Exists())
+		assert.Equal(t, "none", r.where(room.Name)[1])
+	})
+}
+
+// The keys have the names of their types.
+func TestLargeKeysStay(t *testing.T) {
 	large := strings.Repeat("x", 1<<20+1)
-	for name, tc := range map[string]struct {
-		key   rmw.Key
-		value rmw.Value
-		own   bool // the new store has a value of its own
-	}{
-		"a large string": {room, rmw.String(large), false},
-		"a large hash": {
-			rmw.Key{Name: "h", Kind: rmw.KindHash}, rmw.Hash(map[string]string{"a": large[:1<<19], "b": large[:1<<19+1]}), false,
-		},
-		"the new store has a value of its own": {room, rmw.String("old"), true},
+	for key, value := range map[rmw.Key]rmw.Value{
+		{Name: "string"}:                   rmw.String(large),
+		{Name: "hash", Kind: rmw.KindHash}: rmw.Hash(map[string]string{"a": large[:1<<19], "b": large[:1<<19+1]}),
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				p := r.open(follow)
-				_, err := p.Update(t.Context(), tc.key, set(tc.value))
-				require.NoError(t, err)
-				stage := forward
-				if tc.own {
-					require.NoError(t, p.clients[1].Set(t.Context(), tc.key.Name, "foreign", 0).Err())
-					stage = follow // at forward, a process looks in the new store first
-				}
-				_, err = r.open(stage).Update(t.Context(), tc.key, set(tc.value.WithTTL(time.Hour)))
-				require.NoError(t, err)
-				v, left, err := r.open(stage).Peek(t.Context(), tc.key)
-				require.NoError(t, err)
-				assert.True(t, v.Equal(tc.value))
-				assert.InDelta(t, time.Hour, left, float64(time.Second))
-			})
+		run(t, key.Name, func(t *testing.T, r *rig) {
+			r.open(follow).put(key, value)
+			r.open(forward).put(key, value.WithTTL(time.Hour))
+			v, left := r.open(forward).peek(key)
+			assert.True(t, v.Equal(value))
+			assert.InDelta(t, time.Hour, left, float64(time.Second))
+			assert.Equal(t, key.Name, r.where(key.Name)[0])
 		})
 	}
 }
@@ -191,17 +225,46 @@ func TestKeysThatStay(t *testing.T) {
 func TestAbsentKeysMoveLate(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		p := r.open(forward)
-		_, err := p.Read(t.Context(), room)
-		require.NoError(t, err)
-		res, err := p.Update(t.Context(), room, func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil })
+		p.requireText("")
+		res, err := p.Update(t.Context(), room, keep)
 		require.NoError(t, err)
 		assert.False(t, res.Written)
 		assert.Equal(t, [2]string{"none", "none"}, r.where(room.Name))
-		_, err = p.Update(t.Context(), room, add("x"))
-		require.NoError(t, err)
+		p.add("x")
 		require.NoError(t, p.Close())
 		assert.Equal(t, [2]string{"list", "string"}, r.where(room.Name))
 	})
+}
+
+func TestCompleteUsesTheNewStoreOnly(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.open(forward).add("x")
+		sleep(time.Second)
+		r.proxies[0].Inject(proxytest.Fault{Match: every, Times: -1, Action: proxytest.DropRequest})
+		p := r.open(complete)
+		p.add("y")
+		p.requireText("x,y,")
+		p.put(rmw.Key{Name: "fresh"}, rmw.String("z"))
+
+		reserve := p.clients[1].Eval(t.Context(), markerScript, []string{"reserved"}, "reserve", "0.1y2p0ij32e8e7")
+		require.NoError(t, reserve.Err()) // nothing was sealed for it
+		p.put(rmw.Key{Name: "reserved"}, rmw.String("z"))
+	})
+}
+
+// A marker that a command has damaged is reported as such, with the key.
+func TestDamagedMarker(t *testing.T) {
+	for element, name := range map[int64]string{1: "state", 2: "nonce"} {
+		run(t, name, func(t *testing.T, r *rig) {
+			r.open(forward).add("x")
+			sleep(time.Second) // the mark
+			require.NoError(t, r.admin(0).LSet(t.Context(), room.Name, element, "nonsense").Err())
+			err := r.open(follow).change(add("y"))
+			require.ErrorIs(t, err, rmw.ErrUnavailable)
+			assert.ErrorContains(t, err, room.Name)
+			assert.ErrorContains(t, err, "the marker of the key cannot be read")
+		})
+	}
 }
 
 func TestInvalid(t *testing.T) {
@@ -223,38 +286,119 @@ func TestInvalid(t *testing.T) {
 		"Phase":          cutover.New(side, side, cutover.Config{Stage: cutover.Stage{Phase: 9}}),
 		"no key":         cutover.New(side, side, cutover.Config{}),
 	} {
-		t.Run(name, func(t *testing.T) {
-			key := rmw.Key{Name: "k"}
-			if name == "no key" {
-				key.Name = ""
-			}
-			_, err := s.Update(t.Context(), key, add("x"))
-			require.ErrorIs(t, err, rmw.ErrInvalid)
-			_, err = s.Read(t.Context(), key)
-			require.ErrorIs(t, err, rmw.ErrInvalid)
-			_, _, err = s.Peek(t.Context(), key)
-			require.ErrorIs(t, err, rmw.ErrInvalid)
-			require.NoError(t, s.Close())
-			_, err = s.Read(t.Context(), key)
-			require.Error(t, err)
-		})
+		key := rmw.Key{Name: strings.TrimPrefix(name, "no key")}
+		_, err := s.Update(t.Context(), key, add("x"))
+		require.ErrorIs(t, err, rmw.ErrInvalid, name)
+		_, err = s.Read(t.Context(), key)
+		require.ErrorIs(t, err, rmw.ErrInvalid, name)
+		_, _, err = s.Peek(t.Context(), key)
+		require.ErrorIs(t, err, rmw.ErrInvalid, name)
+		require.NoError(t, s.Close())
+		_, err = s.Read(t.Context(), key)
+		require.Error(t, err, name)
 	}
 }
 
-func TestCompleteUsesTheNewStoreOnly(t *testing.T) {
+// Code that knows nothing of a cut-over updates the old store beside movers. Each update is
+// acknowledged and kept, or refused.
+func TestOldCodeIsRefusedOrRight(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		require.NoError(t, update(add("x"))(r.open(forward)))
-		sleep(time.Second)
-		r.proxies[0].Inject(proxytest.Fault{Match: func(args []string) bool { return true }, Times: -1, Action: proxytest.DropRequest})
-		p := r.open(cutover.Stage{Phase: cutover.Complete})
-		require.NoError(t, update(add("y"))(p))
-		requireText(t, p, "x,y,")
-		_, err := p.Update(t.Context(), rmw.Key{Name: "fresh"}, add("z"))
+		client := func() *redis.Client {
+			rdb := redis.NewClient(r.proxies[0].Options())
+			rdb.AddHook(network{})
+			t.Cleanup(func() { _ = rdb.Close() })
+			return rdb
+		}
+		through := func(s rmw.Updater) func(id string) error {
+			return func(id string) error { _, err := s.Update(t.Context(), room, add(id)); return err }
+		}
+		raw, viaCAS, viaLock := client(), cas.New(client(), cas.Config{}), lockupdate.New(client(), lockupdate.Config{})
+		t.Cleanup(func() { _, _ = viaCAS.Close(), viaLock.Close() })
+		refused, acked := 0, []string{}
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for name, update := range map[string]func(id string) error{
+			"mover0": through(r.open(flips{})), "mover1": through(r.open(flips{})), "cas": through(viaCAS), "lockupdate": through(viaLock),
+			"watch": func(id string) error {
+				for {
+					err := raw.Watch(t.Context(), func(tx *redis.Tx) error {
+						text, err := tx.Get(t.Context(), room.Name).Result()
+						if err != nil && !errors.Is(err, redis.Nil) {
+							return err
+						}
+						_, err = tx.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
+							return pipe.Set(t.Context(), room.Name, text+id+",", 0).Err()
+						})
+						return err
+					}, room.Name)
+					if !errors.Is(err, redis.TxFailedErr) {
+						return err
+					}
+				}
+			},
+		} {
+			mover := strings.HasPrefix(name, "mover")
+			wg.Go(func() {
+				for i := range 100 {
+					id := fmt.Sprintf("%s-%d", name, i)
+					err := update(id)
+					mu.Lock()
+					switch {
+					case err == nil:
+						acked = append(acked, id)
+					case !mover && (errors.Is(err, rmw.ErrWrongKind) || strings.HasPrefix(err.Error(), "WRONGTYPE")):
+						refused++
+					default:
+						t.Errorf("%s: %v", id, err)
+					}
+					mu.Unlock()
+					if !mover {
+						sleep(time.Millisecond)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		v, err := r.direct().Read(t.Context(), room)
 		require.NoError(t, err)
-
-		reserve := p.clients[1].Eval(t.Context(), markerScript, []string{"reserved"}, "reserve", "0.1y2p0ij32e8e7")
-		require.NoError(t, reserve.Err()) // nothing was sealed for it
-		_, err = p.Update(t.Context(), rmw.Key{Name: "reserved"}, add("z"))
-		require.NoError(t, err)
+		assert.ElementsMatch(t, acked, strings.Split(strings.TrimSuffix(v.Text(), ","), ","))
+		assert.Positive(t, refused)
+		assert.Greater(t, len(acked), 200+20, "old code was acknowledged, too")
 	})
+}
+
+// A shadow before a cut-over writes beside the names that move. The control mirrors onto them.
+func TestShadowBesideTheNames(t *testing.T) {
+	for name, tc := range map[string]struct {
+		candidate func(rmw.Store) rmw.Store
+		closed    []string // gates
+	}{
+		"beside":  {cutover.Beside, nil},
+		"control": {func(s rmw.Store) rmw.Store { return s }, []string{"own keys, new", "two homes"}},
+	} {
+		run(t, name, func(t *testing.T, r *rig) {
+			p := r.open(follow)
+			s := shadow.New(p.stores[0], tc.candidate(p.stores[1]), shadow.Config{})
+			for range 3 {
+				_, err := s.Update(t.Context(), room, add("x"))
+				require.NoError(t, err)
+			}
+			require.NoError(t, s.Drain(t.Context()))
+			require.NoError(t, s.Close())
+			for _, op := range s.Report().Operations {
+				assert.Empty(t, op.Findings)
+			}
+			var closed []string
+			for _, g := range p.preflight(r.both(16)) {
+				if g.State == cutover.GateClosed {
+					closed = append(closed, g.Name)
+				}
+			}
+			assert.Equal(t, tc.closed, closed)
+			_, peeks := rmw.As[rmw.Peeker](cutover.Beside(p.stores[1]))
+			assert.True(t, peeks)
+			_, peeks = rmw.As[rmw.Peeker](cutover.Beside(&place{}))
+			assert.False(t, peeks)
+		})
+	}
 }

@@ -3,6 +3,7 @@ package cutover_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -32,37 +35,34 @@ func TestReplicasMustHaveTheMarker(t *testing.T) {
 		"old, a marker to send back":  {forward, reverse, [2]int{2, 0}, nil, atNew, atOld},
 		"old, a marker for an unseal": {forward, follow, [2]int{2, 0}, []any{"seal", "2" + nonce, "1" + nonce, 1000}, back, atNew},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				require.NoError(t, update(add("x"))(r.open(tc.before)))
-				sleep(time.Second) // the mark
-				if tc.script != nil {
-					require.NoError(t, r.admin(1).Eval(t.Context(), markerScript, []string{room.Name}, tc.script...).Err())
-				}
-				at := func(replicas int) process {
-					cfg := cutover.Config{Stage: tc.now, Replicas: tc.replicas[0], NewReplicas: tc.replicas[1]}
-					return r.openWith(cfg, network{replicas: replicas})
-				}
-				for range 2 { // the second one finds the state that the first one leaves
-					err := update(add("y"))(at(1))
-					require.ErrorIs(t, err, rmw.ErrUnavailable)
-					field := "new store, or lower Config.NewReplicas"
-					if tc.replicas[0] > 0 {
-						field = "old store, or lower Config.Replicas"
-					}
-					require.ErrorContains(t, err, "1 of 2 replicas have the marker of the key after 1s: "+
-						"check the replication of the "+field)
-					require.Equal(t, tc.stopped, r.where(room.Name))
-					pass, err := at(1).Sweep(t.Context(), r.sweep(1))
-					require.ErrorIs(t, err, rmw.ErrUnavailable)
-					require.Equal(t, 1, pass.Failed.Count)
-					require.Equal(t, tc.stopped, r.where(room.Name))
-				}
-				require.NoError(t, update(add("y"))(at(2)))
-				sleep(time.Second)
-				require.Equal(t, tc.want, r.where(room.Name))
-				requireText(t, r.open(follow), "x,y,")
-			})
+		run(t, name, func(t *testing.T, r *rig) {
+			r.open(tc.before).add("x")
+			sleep(time.Second) // the mark
+			if tc.script != nil {
+				require.NoError(t, r.admin(1).Eval(t.Context(), markerScript, []string{room.Name}, tc.script...).Err())
+			}
+			with := func(replicas int) process {
+				cfg := cutover.Config{Stage: tc.now, Replicas: tc.replicas[0], NewReplicas: tc.replicas[1]}
+				return r.openWith(cfg, network{replicas: replicas})
+			}
+			field := "new store, or lower Config.NewReplicas"
+			if tc.replicas[0] > 0 {
+				field = "old store, or lower Config.Replicas"
+			}
+			for range 2 { // the second one finds the state that the first one leaves
+				err := with(1).change(add("y"))
+				require.ErrorIs(t, err, rmw.ErrUnavailable)
+				require.ErrorContains(t, err, "1 of 2 replicas have the marker of the key after 1s: check the replication of the "+field)
+				require.Equal(t, tc.stopped, r.where(room.Name))
+				pass, err := with(1).Sweep(t.Context(), r.old(1))
+				require.ErrorIs(t, err, rmw.ErrUnavailable)
+				require.Equal(t, 1, pass.Failed.Count)
+				require.Equal(t, tc.stopped, r.where(room.Name))
+			}
+			with(2).add("y")
+			sleep(time.Second)
+			require.Equal(t, tc.want, r.where(room.Name))
+			r.open(follow).requireText("x,y,")
 		})
 	}
 }
@@ -74,8 +74,7 @@ func TestSweepWaitsPerBatch(t *testing.T) {
 		for _, stage := range []cutover.Stage{forward, reverse} {
 			var waits []int
 			n := network{replicas: 1, waits: func(touches int) { waits = append(waits, touches) }}
-			pass, err := r.openWith(cutover.Config{Stage: stage, Replicas: 1, NewReplicas: 1}, n).Sweep(t.Context(), r.sweep(16))
-			require.NoError(t, err)
+			pass := r.openWith(cutover.Config{Stage: stage, Replicas: 1, NewReplicas: 1}, n).sweep(r.old(16))
 			assert.Equal(t, 20, pass.Moved)
 			assert.Equal(t, []int{16, 16, 4, 4}, waits, "for the markers, and for the seals")
 		}
@@ -96,31 +95,27 @@ func TestForgottenMovesBlockNoKey(t *testing.T) {
 		"new":                  {1, 1, 5, false, "v,0,1,2,3,"},
 		"a second old primary": {0, 0, 2, true, "v,0,"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				require.NoError(t, update(add("v"))(r.open(follow)))
-				rdb, marker := r.admin(tc.side), []string{}
-				for i := range tc.moves {
-					require.NoError(t, update(add(fmt.Sprint(i)))(r.open([]cutover.Stage{forward, reverse}[i%2])))
-					sleep(time.Second) // the mark
-					if i == tc.keeps {
-						marker = rdb.LRange(t.Context(), room.Name, 0, -1).Val()
+		run(t, name, func(t *testing.T, r *rig) {
+			r.open(follow).add("v")
+			rdb, marker := r.admin(tc.side), []any{}
+			for i := range tc.moves {
+				r.open([]cutover.Stage{forward, reverse}[i%2]).add(fmt.Sprint(i))
+				sleep(time.Second) // the mark
+				if i == tc.keeps {
+					for _, element := range rdb.LRange(t.Context(), room.Name, 0, -1).Val() {
+						marker = append(marker, element)
 					}
 				}
-				if tc.isolated {
-					marker[2] = "1.1y2p0ij32e8e7"
-				}
-				require.NoError(t, rdb.Del(t.Context(), room.Name).Err())
-				for _, element := range marker {
-					require.NoError(t, rdb.RPush(t.Context(), room.Name, element).Err())
-				}
-				p := r.openWith(cutover.Config{MaxAttempts: 20})
-				report, err := p.Verify(t.Context(), r.sweep(1))
-				require.NoError(t, err)
-				assert.Equal(t, 1, report.Forgotten.Count, "%+v", report)
-				requireText(t, p, tc.want)
-				assert.Contains(t, r.where(room.Name), "string")
-			})
+			}
+			if tc.isolated {
+				marker[2] = "1.1y2p0ij32e8e7"
+			}
+			require.NoError(t, rdb.Del(t.Context(), room.Name).Err())
+			require.NoError(t, rdb.RPush(t.Context(), room.Name, marker...).Err())
+			p := r.openWith(cutover.Config{MaxAttempts: 20})
+			assert.Equal(t, 1, p.verify(r.old(1)).Forgotten.Count)
+			p.requireText(tc.want)
+			assert.Contains(t, r.where(room.Name), "string")
 		})
 	}
 }
@@ -128,9 +123,9 @@ func TestForgottenMovesBlockNoKey(t *testing.T) {
 // A WAIT goes to the server of the key, also through a client of several servers.
 func TestReplicasOfARing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		rings := [2]*redis.Ring{}
-		for i := range rings {
-			rings[i] = redis.NewRing(&redis.RingOptions{
+		sides := [2]cutover.Side{}
+		for i := range sides {
+			ring := redis.NewRing(&redis.RingOptions{
 				Addrs: map[string]string{"a": "a", "b": "b"}, Protocol: 2,
 				Dialer: r.proxies[i].Dial, // both shards are the same server
 				NewClient: func(options *redis.Options) *redis.Client {
@@ -139,20 +134,44 @@ func TestReplicasOfARing(t *testing.T) {
 					return rdb
 				},
 			})
-		}
-		sides := [2]cutover.Side{}
-		for i, rdb := range rings {
-			sides[i] = cutover.Side{Store: lockupdate.New(rdb, lockupdate.Config{}), Redis: rdb}
+			store := lockupdate.New(ring, lockupdate.Config{})
+			defer ring.Close()
+			defer store.Close()
+			sides[i] = cutover.Side{Store: store, Redis: ring}
 		}
 		s := cutover.New(sides[0], sides[1], cutover.Config{Stage: forward, Replicas: 1, NewReplicas: 1})
+		defer s.Close()
 		for i := range 20 {
 			_, err := s.Update(t.Context(), rmw.Key{Name: fmt.Sprint("k", i)}, add("x"))
 			require.NoError(t, err)
 		}
-		require.NoError(t, s.Close())
-		for i, side := range sides {
-			require.NoError(t, side.Store.(*lockupdate.Store).Close())
-			require.NoError(t, rings[i].Close())
+	})
+}
+
+// Both stores are behind proxies that send GET to a replica, a minute behind. No call reads a stale value, and
+// no sweep or verify takes one for a key. Control: GET does.
+func TestReplicasAnswerReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lagging := proxytest.Config{Profile: proxycompat.Codis32(), ReplicaLag: time.Minute}
+		r := start(t, lagging, lagging)
+		cfg := cutover.SweepConfig{Masters: []cutover.Scanner{engine{r.proxies[0].Engine(0)}}}
+		want, stale := "", 0
+		for i, stage := range []cutover.Stage{follow, forward, follow, reverse, forward, reverse} {
+			p := r.open(stage)
+			p.add(fmt.Sprint(i))
+			want += fmt.Sprint(i, ",")
+			for _, reader := range []cutover.Stage{follow, forward, reverse} {
+				r.open(reader).requireText(want, "%v, read at %v", stage, reader)
+			}
+			p.sweep(cfg)
+			require.Zero(t, p.verify(cfg).Wrong())
+			for _, c := range p.clients {
+				if text, err := c.Get(t.Context(), room.Name).Result(); err == nil && text != want {
+					stale++
+				}
+			}
+			sleep(20 * time.Second)
 		}
+		assert.Positive(t, stale)
 	})
 }

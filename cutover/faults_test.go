@@ -14,9 +14,28 @@ import (
 
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
+
+func TestLongContract(t *testing.T) {
+	for name, stage := range map[string]cutover.Source{
+		"follow": follow, "copying": forward, "half": cutover.Stage{Phase: cutover.Copying, Percent: 50}, "reverse": reverse, "flips": flips{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			switch name {
+			case "copying":
+				long.Repeats(t)
+			case "follow", "half", "reverse":
+				long.Only(t)
+			}
+			t.Parallel()
+			rmwtest.RunFake(t, func(t *testing.T) rmwtest.Target { return paths.Moving(t, stage) })
+		})
+	}
+}
 
 // audit compares the results of updates with the stored values.
 type audit struct {
@@ -175,6 +194,7 @@ func TestLongNothingIsLostUnderFaults(t *testing.T) {
 				} else if seed > 0 {
 					long.Repeats(t)
 				}
+				t.Parallel()
 				require.Empty(t, c.run(t, seed, network{}))
 			})
 		}
@@ -192,6 +212,7 @@ func TestLongControls(t *testing.T) {
 	} {
 		for _, of := range []string{"updates move", "sweeps and faults"} {
 			t.Run(name+", "+of, func(t *testing.T) {
+				t.Parallel()
 				for seed := range uint64(60) {
 					if wrong := races[of].run(t, seed, network{control: func(script string) string {
 						require.Contains(t, script, change[0])

@@ -134,30 +134,8 @@ func TestSequencerAndStateOfBoth(t *testing.T) {
 	}
 }
 
-// Tokens grow while processes are at Follow and at Copying, also if the new lock's counter is ahead.
-func TestTokensGrowFromFollowToCopying(t *testing.T) {
-	open, _, new := services()
-	for range 5 {
-		require.NoError(t, new.WithLock(t.Context(), "section", func(ctx context.Context) error {
-			_, err := lock.Token(ctx)
-			return err
-		}))
-	}
-	last := uint64(0)
-	for i := range 6 {
-		err := open([]cutover.Stage{follow, forward, reverse}[i%3]).WithLock(t.Context(), "section", func(ctx context.Context) error {
-			token, err := lock.Token(ctx)
-			require.Greater(t, token, last)
-			last = token
-			return err
-		})
-		require.NoError(t, err)
-	}
-}
-
 // Processes at neighbouring stages exclude each other.
 func TestSectionsExcludeEachOther(t *testing.T) {
-	complete := cutover.Stage{Phase: cutover.Complete}
 	free := func(context.Context) error { return nil }
 	for name, tc := range map[string]struct {
 		stages   [2]cutover.Stage
@@ -183,17 +161,14 @@ func TestSectionsExcludeEachOther(t *testing.T) {
 // An Update within a section of the same key runs under its lock.
 func TestUpdateWithinASection(t *testing.T) {
 	for name, stage := range map[string]cutover.Stage{"follow": follow, "copying": forward, "reverse": reverse} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				p := r.open(stage)
-				locks := cutover.NewLocks(p.lockers[0], p.lockers[1], stage)
-				err := locks.WithLock(t.Context(), room.Name, func(ctx context.Context) error {
-					_, err := p.Update(ctx, room, add("x"))
-					return err
-				})
-				require.NoError(t, err)
-				requireText(t, p, "x,")
-			})
+		run(t, name, func(t *testing.T, r *rig) {
+			p := r.open(stage)
+			locks := cutover.NewLocks(p.stores[0], p.stores[1], stage)
+			require.NoError(t, locks.WithLock(t.Context(), room.Name, func(ctx context.Context) error {
+				_, err := p.Update(ctx, room, add("x"))
+				return err
+			}))
+			p.requireText("x,")
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
-	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -41,80 +40,84 @@ func (operator) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return next
 }
 
+// asked is a server that answers CONFIG GET.
+type asked struct {
+	engine
+	operator
+}
+
+func (a asked) Process(ctx context.Context, cmd redis.Cmder) error {
+	return a.ProcessHook(nil)(ctx, cmd)
+}
+func (asked) Pipeline() redis.Pipeliner { return nil }
+
+// sound has the configuration that a cut-over needs.
+var sound = operator{"noeviction", "0"}
+
+// unmet returns the gates that are not open, as "name: have: do".
+func unmet(t *testing.T, p process, sides [2]operator, cfg cutover.SweepConfig) (unmet []string) {
+	for i, c := range p.clients {
+		c.AddHook(sides[i])
+	}
+	for _, g := range p.preflight(cfg) {
+		assert.NotEmpty(t, g.Have, g.Name)
+		if g.State != cutover.GateOpen {
+			unmet = append(unmet, g.Name+": "+g.Have+": "+g.Do)
+		} else {
+			assert.Empty(t, g.Do, g.Name)
+		}
+	}
+	return unmet
+}
+
 func TestPreflight(t *testing.T) {
-	sound := operator{"noeviction", "0"}
+	with := func(policy, replicas string) operator { return operator{policy, replicas} }
 	for name, tc := range map[string]struct {
-		sides    [2]operator
+		old, new operator
+		servers  [2]string // policies of the new store's servers, asked if its proxy has none
 		replicas int
-		prepare  func(t *testing.T, r *rig, p process)
-		closed   string // the gate that is not open; "": none
-		do       string
+		prepare  func(t *testing.T, r *rig)
+		want     string // the beginning of what is not met
 	}{
-		"sound":               {sides: [2]operator{sound, sound}},
-		"volatile":            {sides: [2]operator{{"volatile-lru", "0"}, sound}},
-		"old evicts":          {sides: [2]operator{{"allkeys-lru", "0"}, sound}, closed: "eviction, old", do: "change maxmemory-policy"},
-		"new evicts":          {sides: [2]operator{sound, {"allkeys-lfu", "0"}}, closed: "eviction, new", do: "change maxmemory-policy"},
-		"unreadable":          {sides: [2]operator{sound, {"", "0"}}, closed: "eviction, new", do: "read maxmemory-policy"},
-		"replicas":            {sides: [2]operator{{"noeviction", "2"}, sound}, closed: "replicas, old", do: "Config.Replicas to 2"},
-		"replicas, confirmed": {sides: [2]operator{{"noeviction", "2"}, sound}, replicas: 2},
-		"new replicas":        {sides: [2]operator{sound, {"noeviction", "1"}}, closed: "replicas, new", do: "Config.NewReplicas to 1"},
-		"no Lua": {
-			sides: [2]operator{sound, sound}, closed: "scripts, new", do: "permit EVAL",
-			prepare: func(_ *testing.T, r *rig, _ process) {
-				r.proxies[1].Inject(proxytest.Fault{
-					Match: func(args []string) bool { return strings.HasPrefix(strings.ToLower(args[0]), "eval") }, Times: -1,
-					Action: proxytest.RefuseWith, Text: "ERR unknown command 'EVALSHA'",
-				})
-			},
-		},
-		"a key only in the new store": {
-			sides: [2]operator{sound, sound}, closed: "own keys, new", do: "before a process serves them; name those of other services " +
-				"in SweepConfig.Foreign (-foreign): other",
-			prepare: func(t *testing.T, _ *rig, p process) {
-				require.NoError(t, p.clients[1].Set(t.Context(), "other", "foreign", 0).Err())
-			},
-		},
-		"values in the new store": {
-			sides: [2]operator{sound, sound}, closed: "two homes", do: "delete them in the new store, and keep mirrors away from these names: room",
-			prepare: func(t *testing.T, _ *rig, p process) {
-				require.NoError(t, p.clients[1].Set(t.Context(), room.Name, "mirror", 0).Err())
-			},
-		},
-		"a marker with an expiry": {
-			sides: [2]operator{sound, sound}, closed: "markers with an expiry", do: "PERSIST",
-			prepare: func(t *testing.T, r *rig, p process) {
-				require.NoError(t, update(add("x"))(r.open(forward)))
-				require.NoError(t, p.clients[0].Expire(t.Context(), room.Name, 3600e9).Err())
-			},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if tc.closed != "" {
-				long.Repeats(t)
-			}
-			bubble(t, func(t *testing.T, r *rig) {
-				require.NoError(t, update(add("x"))(r.open(follow)))
-				p := r.openWith(cutover.Config{Stage: follow, Replicas: tc.replicas})
-				if tc.prepare != nil {
-					tc.prepare(t, r, p)
-				}
-				for i, c := range p.clients {
-					c.AddHook(tc.sides[i])
-				}
-				gates, err := p.Preflight(t.Context(), r.both(16))
-				require.NoError(t, err)
-				for _, g := range gates {
-					if g.Name != tc.closed {
-						assert.Equal(t, cutover.GateOpen, g.State, "%+v", g)
-						assert.Empty(t, g.Do)
-						continue
-					}
-					assert.NotEqual(t, cutover.GateOpen, g.State)
-					assert.Contains(t, g.Do, tc.do)
-					tc.closed = ""
-				}
-				assert.Empty(t, tc.closed)
+		"sound":             {old: sound, new: sound},
+		"volatile":          {old: with("volatile-lru", "0"), new: sound},
+		"old evicts":        {old: with("allkeys-lru", "0"), new: sound, want: "eviction, old: allkeys-lru: change maxmemory-policy"},
+		"new evicts":        {old: sound, new: with("allkeys-lfu", "0"), want: "eviction, new: allkeys-lfu: change maxmemory-policy"},
+		"unreadable":        {old: sound, new: with("", "0"), want: "eviction, new: cannot be read: read maxmemory-policy on each server"},
+		"servers, volatile": {old: sound, new: with("", "0"), servers: [2]string{"noeviction", "volatile-ttl"}},
+		"a server evicts": {old: sound, new: with("", "0"), servers: [2]string{"noeviction", "allkeys-lru"},
+			want: "eviction, new: allkeys-lru: change maxmemory-policy on each server"},
+		"a server, unreadable": {old: sound, new: with("", "0"), servers: [2]string{"noeviction", ""},
+			want: "eviction, new: cannot be read: read maxmemory-policy on each server"},
+		"replicas":            {old: with("noeviction", "2"), new: sound, want: "replicas, old: 2: set Config.Replicas to 2"},
+		"replicas, confirmed": {old: with("noeviction", "2"), new: sound, replicas: 2},
+		"new replicas":        {old: sound, new: with("noeviction", "1"), want: "replicas, new: 1: set Config.NewReplicas to 1"},
+		"no Lua": {old: sound, new: sound, want: "scripts, new: ERR unknown command 'EVALSHA': permit EVAL", prepare: func(_ *testing.T, r *rig) {
+			r.proxies[1].Inject(proxytest.Fault{
+				Match:  func(args []string) bool { return strings.HasPrefix(strings.ToLower(args[0]), "eval") },
+				Action: proxytest.RefuseWith, Text: "ERR unknown command 'EVALSHA'", Times: -1,
 			})
+		}},
+		"a marker with an expiry": {old: sound, new: sound, want: "markers with an expiry: 1: PERSIST", prepare: func(t *testing.T, r *rig) {
+			r.open(forward).add("x")
+			require.NoError(t, r.admin(0).Expire(t.Context(), room.Name, time.Hour).Err())
+		}},
+	} {
+		runShort(t, name, tc.want == "", func(t *testing.T, r *rig) {
+			r.open(follow).add("x")
+			if tc.prepare != nil {
+				tc.prepare(t, r)
+			}
+			cfg := r.both(16)
+			for i, policy := range tc.servers {
+				cfg.NewMasters[i] = asked{engine{r.proxies[1].Engine(i)}, operator{policy: policy}}
+			}
+			got := unmet(t, r.openWith(cutover.Config{Replicas: tc.replicas}), [2]operator{tc.old, tc.new}, cfg)
+			if tc.want == "" {
+				assert.Empty(t, got)
+			} else {
+				assert.True(t, len(got) == 1 && strings.HasPrefix(got[0], tc.want), "%q", got)
+			}
 		})
 	}
 }
@@ -123,68 +126,22 @@ func TestPreflight(t *testing.T) {
 // them, also those that the old store has.
 func TestPreflightOfTheNewStore(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		p := r.open(follow)
-		for name, side := range map[string]int{"only": 1, "twice": 1, "foreign": 1, "moves": 0} {
-			require.NoError(t, p.clients[side].Set(t.Context(), name, "x", 0).Err())
-		}
-		require.NoError(t, p.clients[0].Set(t.Context(), "twice", "x", 0).Err())
-		closed := func(cfg cutover.SweepConfig) (gates []string) {
-			all, err := p.Preflight(t.Context(), cfg)
-			require.NoError(t, err)
-			for _, g := range all {
-				if g.State == cutover.GateClosed {
-					gates = append(gates, g.Name+": "+g.Have+": "+g.Do)
-				}
+		for side, names := range [2][]string{{"moves", "twice"}, {"only", "twice", "foreign"}} {
+			for _, name := range names {
+				require.NoError(t, r.admin(side).Set(t.Context(), name, "x", 0).Err())
 			}
-			return gates
 		}
-		const own, other = "own keys, new: ", "two homes: 1: delete them in the new store, and keep mirrors away from these names: twice"
-		assert.Equal(t, []string{own + "not looked at: name every server of the new store in SweepConfig.NewMasters (-new-masters), behind its proxy"},
-			closed(cutover.SweepConfig{}))
 		cfg := r.both(16)
 		cfg.Masters = nil
 		cfg.Foreign = func(name string) bool { return name == "foreign" }
-		assert.Equal(t, []string{own + "1: move them to the old store or delete them, before a process serves them; " +
-			"name those of other services in SweepConfig.Foreign (-foreign): only", other}, closed(cfg))
-	})
-}
-
-// asked is a server that answers CONFIG GET.
-type asked struct {
-	engine
-	operator
-}
-
-func (a asked) Process(_ context.Context, cmd redis.Cmder) error {
-	return a.ProcessHook(nil)(context.Background(), cmd)
-}
-
-func (asked) Pipeline() redis.Pipeliner { return nil }
-
-// Behind a proxy, the policy is that of the servers.
-func TestPreflightAsksTheServers(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		p, cfg := r.open(follow), r.both(16)
-		for _, tc := range []struct {
-			policies [2]string
-			want     cutover.Gate
-		}{
-			{[2]string{"noeviction", "volatile-ttl"}, cutover.Gate{Have: "volatile-ttl", State: cutover.GateOpen}},
-			{[2]string{"noeviction", "allkeys-lru"}, cutover.Gate{
-				Have: "allkeys-lru", State: cutover.GateClosed, Do: "change maxmemory-policy on each server: an evicted marker leaves two homes",
-			}},
-			{[2]string{"noeviction", ""}, cutover.Gate{
-				Have: "cannot be read", State: cutover.GateUnknown, Do: "read maxmemory-policy on each server: an evicted marker leaves two homes",
-			}},
-		} {
-			for i, policy := range tc.policies {
-				cfg.NewMasters[i] = asked{engine{r.proxies[1].Engine(i)}, operator{policy: policy}}
-			}
-			gates, err := p.Preflight(t.Context(), cfg)
-			require.NoError(t, err)
-			tc.want.Name, tc.want.Need = "eviction, new", "not allkeys-*"
-			assert.Contains(t, gates, tc.want)
-		}
+		p, both := r.open(follow), [2]operator{sound, sound}
+		assert.Equal(t, []string{"own keys, new: not looked at: name every server of the new store in SweepConfig.NewMasters (-new-masters), " +
+			"behind its proxy"}, unmet(t, p, both, cutover.SweepConfig{}))
+		assert.Equal(t, []string{
+			"own keys, new: 1: move them to the old store or delete them, before a process serves them; " +
+				"name those of other services in SweepConfig.Foreign (-foreign): only",
+			"two homes: 1: delete them in the new store, and keep mirrors away from these names: twice",
+		}, unmet(t, p, both, cfg))
 	})
 }
 
@@ -192,7 +149,7 @@ func TestPreflightAsksTheServers(t *testing.T) {
 func TestPreflightEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		for _, proxy := range r.proxies {
-			proxy.Inject(proxytest.Fault{Match: func([]string) bool { return true }, Times: -1, Action: proxytest.HangRequest})
+			proxy.Inject(proxytest.Fault{Match: every, Times: -1, Action: proxytest.HangRequest})
 		}
 		p := r.open(follow)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -2,7 +2,6 @@ package cutover_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -31,73 +30,81 @@ func publish(ctx context.Context, old, new rmw.Store, stage cutover.Stage) error
 	return cutover.Publish(ctx, "desk", old, new, stage, permitted...)
 }
 
+// pair is the old and the new store of a cut-over.
+type pair [2]*place
+
+func newPair() pair { return pair{{}, {}} }
+
+func (p pair) publish(t *testing.T, stage cutover.Stage) error {
+	return publish(t.Context(), p[0], p[1], stage)
+}
+
+// require requires the published stage, with its epoch, in both stores.
+func (p pair) require(t *testing.T, want cutover.Stage) {
+	t.Helper()
+	got, err := cutover.Current(t.Context(), "desk", p[0], p[1])
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	assert.Equal(t, p[0].document(), p[1].document())
+}
+
 func TestPublishTakesLegalStepsOnly(t *testing.T) {
 	const moving = "half full labels frozen"
 	stages := map[string]cutover.Stage{
 		"follow": follow, "half": {Phase: cutover.Copying, Percent: 50}, "full": forward, "reverse": reverse,
-		"labels":   {Phase: cutover.Copying, Percent: 100, Labels: []string{"room"}},
-		"frozen":   {Phase: cutover.Copying, Percent: 100, Freeze: true},
-		"complete": {Phase: cutover.Complete},
+		"labels": {Phase: cutover.Copying, Percent: 100, Labels: []string{"room"}},
+		"frozen": frozen(forward), "complete": complete,
 	}
 	for from, legal := range map[string]string{
 		"follow": "follow " + moving, "half": moving + " reverse", "full": moving + " reverse complete", "labels": moving + " reverse",
 		"frozen": moving + " reverse", "reverse": moving + " reverse", "complete": "complete",
 	} {
 		for to, next := range stages {
-			old, new := &place{}, &place{}
-			want := stages[from]
-			if want.Phase == cutover.Reverse || want.Phase == cutover.Complete {
-				require.NoError(t, publish(t.Context(), old, new, forward))
+			p, present := newPair(), stages[from]
+			if present.Phase == cutover.Reverse || present.Phase == cutover.Complete {
+				require.NoError(t, p.publish(t, forward))
 			}
-			require.NoError(t, publish(t.Context(), old, new, want))
-			want.Epoch = uint64(old.writes)
-			err := publish(t.Context(), old, new, next)
+			require.NoError(t, p.publish(t, present))
+			epoch := uint64(p[0].writes)
+			err := p.publish(t, next)
 			if slices.Contains(strings.Fields(legal), to) {
 				require.NoError(t, err, "%s to %s", from, to)
-				epoch := want.Epoch + 1
-				want = next
-				want.Epoch = epoch
+				p.require(t, at(epoch+1, next))
 			} else {
 				require.ErrorIs(t, err, rmw.ErrInvalid, "%s to %s", from, to)
 				assert.Regexp(t, "from here it can go to: |publish copying with 100 percent", err.Error())
+				p.require(t, at(epoch, present))
 			}
-			got, err := cutover.Current(t.Context(), "desk", old, new)
-			require.NoError(t, err)
-			assert.Equal(t, want, got)
-			assert.Equal(t, old.document(), new.document())
 		}
 	}
-	err := publish(t.Context(), &place{}, &place{}, reverse)
-	assert.EqualError(t, err, "the stage was not published: invalid argument: the cut-over is at follow, and cannot go to reverse; "+
-		"from here it can go to: follow, copying")
+	assert.EqualError(t, newPair().publish(t, reverse), "the stage was not published: invalid argument: the cut-over is at follow, "+
+		"and cannot go to reverse; from here it can go to: follow, copying")
 }
 
 func TestPublishRefuses(t *testing.T) {
-	ctx := t.Context()
-	old, new := &place{}, &place{}
-	require.ErrorIs(t, cutover.Publish(ctx, "", old, new, follow), rmw.ErrInvalid)
-	_, err := cutover.Current(ctx, "", old, new)
+	ctx, p := t.Context(), newPair()
+	require.ErrorIs(t, cutover.Publish(ctx, "", p[0], p[1], follow), rmw.ErrInvalid)
+	_, err := cutover.Current(ctx, "", p[0], p[1])
 	require.ErrorIs(t, err, rmw.ErrInvalid)
-	require.ErrorIs(t, cutover.Publish(ctx, "desk", old, new, cutover.Stage{Percent: 101}), rmw.ErrInvalid)
-	require.NoError(t, publish(ctx, old, new, forward))
-	require.NoError(t, publish(ctx, old, new, reverse))
-	require.NoError(t, publish(ctx, old, new, forward))
-
+	require.ErrorIs(t, p.publish(t, cutover.Stage{Percent: 101}), rmw.ErrInvalid)
+	for _, stage := range []cutover.Stage{forward, reverse, forward} {
+		require.NoError(t, p.publish(t, stage))
+	}
 	// A decision that is based on the first forward stage.
-	for _, s := range []cutover.Stage{{Epoch: 1, Phase: cutover.Complete}, {Epoch: 1, Phase: cutover.Copying}} {
-		err := cutover.Publish(ctx, "desk", old, new, s)
+	for _, s := range []cutover.Stage{at(1, complete), {Epoch: 1, Phase: cutover.Copying}} {
+		err := cutover.Publish(ctx, "desk", p[0], p[1], s)
 		require.ErrorIs(t, err, rmw.ErrContended)
 		assert.ErrorContains(t, err, "epoch 3 was published since epoch 1 was read")
 	}
-	err = cutover.Publish(ctx, "desk", old, new, cutover.Stage{Phase: cutover.Complete})
+	err = cutover.Publish(ctx, "desk", p[0], p[1], complete)
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 	assert.ErrorContains(t, err, "needs the Epoch")
 
 	for _, text := range []string{`{"version":2,"epoch":9}`, "oops", "{}"} {
 		for i := range 2 {
-			broken := []*place{{}, {}}
-			broken[i].set(text)
-			require.ErrorIs(t, publish(ctx, broken[0], broken[1], forward), rmw.ErrInvalid)
+			broken := newPair()
+			broken[i].become(text)
+			require.ErrorIs(t, broken.publish(t, forward), rmw.ErrInvalid)
 			assert.Zero(t, broken[0].writes+broken[1].writes)
 		}
 	}
@@ -106,7 +113,7 @@ func TestPublishRefuses(t *testing.T) {
 // Publish refuses the first move and the last one without their conditions, and with one that is closed.
 func TestPublishNeedsGates(t *testing.T) {
 	const own, verify = "own keys, new", "verify"
-	complete := cutover.Stage{Epoch: 1, Phase: cutover.Complete}
+	last := at(1, complete)
 	for name, tc := range map[string]struct {
 		present, next cutover.Stage
 		gates         []cutover.Gate
@@ -119,25 +126,24 @@ func TestPublishNeedsGates(t *testing.T) {
 		"first, another closed": {follow, forward,
 			[]cutover.Gate{permitted[0], {Name: "two homes", State: cutover.GateClosed}}, `"two homes" is not ready`},
 		"first, unreadable": {follow, forward, []cutover.Gate{permitted[0], {Name: "eviction, new", State: cutover.GateUnknown}}, ""},
-		"last, no gates":    {forward, complete, nil, `needs the condition "verify"`},
-		"last, other gates": {forward, complete, permitted[:1], `needs the condition "verify"`},
-		"last, unverified":  {forward, complete, []cutover.Gate{{Name: verify, State: cutover.GateUnknown}}, `"verify" is not enough data`},
-		"last":              {forward, complete, permitted, ""},
+		"last, no gates":    {forward, last, nil, `needs the condition "verify"`},
+		"last, other gates": {forward, last, permitted[:1], `needs the condition "verify"`},
+		"last, unverified":  {forward, last, []cutover.Gate{{Name: verify, State: cutover.GateUnknown}}, `"verify" is not enough data`},
+		"last":              {forward, last, permitted, ""},
 		"back":              {forward, reverse, nil, ""},
 		"more":              {forward, forward, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			old, new := &place{}, &place{}
-			require.NoError(t, publish(t.Context(), old, new, tc.present))
-			before := old.document()
-			err := cutover.Publish(t.Context(), "desk", old, new, tc.next, tc.gates...)
+			p := newPair()
+			require.NoError(t, p.publish(t, tc.present))
+			err := cutover.Publish(t.Context(), "desk", p[0], p[1], tc.next, tc.gates...)
 			if tc.want == "" {
 				require.NoError(t, err)
 				return
 			}
 			require.ErrorIs(t, err, rmw.ErrInvalid)
 			require.ErrorContains(t, err, tc.want)
-			assert.Equal(t, before, old.document())
+			p.require(t, at(1, tc.present))
 		})
 	}
 }
@@ -145,77 +151,69 @@ func TestPublishNeedsGates(t *testing.T) {
 // The epoch grows although one of the stores has lost its document.
 func TestEpochGrowsWithoutOneDocument(t *testing.T) {
 	for i := range 2 {
-		places := []*place{{}, {}}
+		p := newPair()
 		for range 3 {
-			require.NoError(t, publish(t.Context(), places[0], places[1], forward))
+			require.NoError(t, p.publish(t, forward))
 		}
-		places[i].put(stageKey, rmw.Value{})
-		require.ErrorIs(t, publish(t.Context(), places[0], places[1], follow), rmw.ErrInvalid, "the last stage is known")
-		require.NoError(t, publish(t.Context(), places[0], places[1], reverse))
-		got, err := cutover.Current(t.Context(), "desk", places[0], places[1])
-		require.NoError(t, err)
-		assert.EqualValues(t, 4, got.Epoch)
-		assert.Equal(t, places[0].document(), places[1].document())
+		p[i].become("")
+		require.ErrorIs(t, p.publish(t, follow), rmw.ErrInvalid, "the last stage is known")
+		require.NoError(t, p.publish(t, reverse))
+		p.require(t, at(4, reverse))
 	}
 }
 
 func TestPublishWhileOneStoreFails(t *testing.T) {
-	ctx := t.Context()
-	old, new := &place{}, &place{}
-	require.NoError(t, publish(ctx, old, new, forward))
-	freeze := forward
-	freeze.Freeze = true
+	p := newPair()
+	require.NoError(t, p.publish(t, forward))
 	refused := func(err error, text string) {
 		t.Helper()
 		require.ErrorIs(t, err, rmw.ErrUnavailable)
 		assert.ErrorContains(t, err, text)
 	}
+	p[1].become(down)
+	refused(p.publish(t, frozen(forward)), "in force, but not in the new store; publish it again")
+	assert.Contains(t, p[0].document(), `"epoch":2,"stage":"copying","percent":100,"freeze":true`)
+	refused(p.publish(t, forward), "in force")
+	refused(cutover.Publish(t.Context(), "desk", p[0], p[1], at(3, complete), permitted...), "was not published")
+	p[1].become(up)
+	require.NoError(t, p.publish(t, forward))
+	p.require(t, at(4, forward))
 
-	new.fail(errDown)
-	refused(publish(ctx, old, new, freeze), "in force, but not in the new store; publish it again")
-	assert.Contains(t, old.document(), `"epoch":2,"stage":"copying","percent":100,"freeze":true`)
-	refused(publish(ctx, old, new, forward), "in force")
-	refused(cutover.Publish(ctx, "desk", old, new, cutover.Stage{Epoch: 3, Phase: cutover.Complete}, permitted...), "was not published")
-	new.fail(nil)
-	require.NoError(t, publish(ctx, old, new, forward))
-	assert.Equal(t, old.document(), new.document())
-	assert.Contains(t, new.document(), `"epoch":4`)
-
-	old.fail(errDown)
-	refused(publish(ctx, old, new, freeze), "was not published")
-	assert.Contains(t, new.document(), `"epoch":4`)
+	p[0].become(down)
+	refused(p.publish(t, frozen(forward)), "was not published")
+	p[0].become(up)
+	p.require(t, at(4, forward))
 
 	// The first stage of all needs both: the store that fails may have a greater epoch.
-	first, down := &place{}, &place{err: errDown}
-	refused(publish(ctx, first, down, forward), "was not published")
-	assert.Zero(t, first.writes)
+	first := newPair()
+	first[1].become(down)
+	refused(first.publish(t, forward), "was not published")
+	assert.Zero(t, first[0].writes)
 }
 
 // Another call publishes before the first write of a call, or between both. The call fails, or takes the next epoch if
 // it checks none.
 func TestPublishIsOvertaken(t *testing.T) {
+	seventy := cutover.Stage{Phase: cutover.Copying, Percent: 70}
 	for _, tc := range []struct {
 		before int    // the write to this place
 		epoch  uint64 // that the call checks
-		want   string // the last stage
-	}{{0, 1, "2 reverse"}, {1, 1, "3 reverse"}, {0, 0, "3 copying 70 %"}} {
-		places := []*place{{}, {}}
-		require.NoError(t, publish(t.Context(), places[0], places[1], forward))
-		places[tc.before].before = func() {
-			places[tc.before].before = nil
-			require.NoError(t, publish(t.Context(), places[0], places[1], reverse))
+		last   cutover.Stage
+	}{{0, 1, at(2, reverse)}, {1, 1, at(3, reverse)}, {0, 0, at(3, seventy)}} {
+		p := newPair()
+		require.NoError(t, p.publish(t, forward))
+		written := p[tc.before]
+		written.before = func() {
+			written.before = nil
+			require.NoError(t, p.publish(t, reverse))
 		}
-		next := cutover.Stage{Epoch: tc.epoch, Phase: cutover.Copying, Percent: 70}
-		err := cutover.Publish(t.Context(), "desk", places[0], places[1], next)
+		err := cutover.Publish(t.Context(), "desk", p[0], p[1], at(tc.epoch, seventy))
 		if tc.epoch == 0 {
 			require.NoError(t, err)
 		} else {
 			require.ErrorIs(t, err, rmw.ErrContended)
 			assert.NotContains(t, err.Error(), "in force")
 		}
-		got, err := cutover.Current(t.Context(), "desk", places[0], places[1])
-		require.NoError(t, err)
-		assert.Equal(t, tc.want, fmt.Sprintf("%d %v", got.Epoch, got))
-		assert.Equal(t, places[0].document(), places[1].document())
+		p.require(t, tc.last)
 	}
 }

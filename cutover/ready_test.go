@@ -1,159 +1,155 @@
 package cutover_test
 
 import (
-	"maps"
-	"slices"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+var (
+	drained = at(7, forward)
+	removed = at(8, complete)
 )
 
 func TestReady(t *testing.T) {
-	at := func(epoch uint64, s cutover.Stage) cutover.Stage { s.Epoch = epoch; return s }
-	copying := func(percent int, labels ...string) cutover.Stage {
-		return cutover.Stage{Phase: cutover.Copying, Percent: percent, Labels: labels}
+	type (
+		evidence = cutover.Evidence
+		pass     = cutover.Pass
+		report   = cutover.Report
+		states   = map[string]cutover.GateState // nil: all are open
+	)
+	closed := func(gate string) states { return states{gate: cutover.GateClosed} }
+	unknown := func(gates ...string) states {
+		of := states{}
+		for _, name := range gates {
+			of[name] = cutover.GateUnknown
+		}
+		return of
 	}
-	complete := cutover.Stage{Phase: cutover.Complete}
-	frozen := cutover.Stage{Phase: cutover.Copying, Percent: 100, Freeze: true}
-	seen := []cutover.Process{{Name: "a", Epoch: 7}, {Name: "b", Epoch: 7}}
-	behind := []cutover.Process{{Name: "a", Epoch: 7}, {Name: "b", Epoch: 6}}
-	failing := []cutover.Process{{Name: "a", Epoch: 7}, {Name: "b", Epoch: 7, Error: "the new store: down"}}
-	one := cutover.Keys{Count: 1}
-	scanned := cutover.Scanned{
+	one, scanned := cutover.Keys{Count: 1}, cutover.Scanned{
 		Cutover: "desk", Epoch: 7, Masters: 1, AllMasters: 1, NewMasters: 2, AllNewMasters: 2, Names: 23, Chosen: 20, Foreign: 3,
 	}
-	pass := func(change func(*cutover.Pass)) cutover.Pass {
-		p := cutover.Pass{Scanned: scanned, There: 20}
-		change(&p)
-		return p
-	}
-	report := func(change func(*cutover.Report)) []cutover.Report {
-		r := cutover.Report{Scanned: scanned, Equal: 15, ChangedSince: 5}
-		change(&r)
-		return []cutover.Report{r}
-	}
-	good := pass(func(*cutover.Pass) {})
-	clean := []cutover.Pass{good, good}
-	bad := func(change func(*cutover.Pass)) []cutover.Pass { return []cutover.Pass{good, pass(change)} }
-	verified := report(func(*cutover.Report) {})
-	const ready, closed, unknown = cutover.GateOpen, cutover.GateClosed, cutover.GateUnknown
-	not := func(gate string) map[string]cutover.GateState { return map[string]cutover.GateState{gate: closed} }
-	all := func(gates ...string) map[string]cutover.GateState {
-		states := map[string]cutover.GateState{}
-		for _, name := range gates {
-			states[name] = unknown
-		}
-		return states
-	}
-	unswept := all("passes", "masters missed", "names left out", "open keys", "keys in transit", "keys too large",
-		"keys of other types", "keys with two values")
-	unverifiedAtComplete := all("verify", "verify: masters missed", "verify: new masters missed", "verify: names left out",
-		"markers left over")
-	unverified := all("keys not moved", "wrong keys")
-	maps.Copy(unverified, unverifiedAtComplete)
-	type row struct {
-		present, next cutover.Stage
-		census        []cutover.Process
-		passes        []cutover.Pass
-		reports       []cutover.Report
-		want          map[string]cutover.GateState // not: all ready
-	}
-	rows := map[string]row{
-		"first keys":    {at(7, follow), copying(1), seen, nil, nil, nil},
-		"behind":        {at(7, follow), copying(1), behind, nil, nil, not("processes")},
-		"failing":       {at(7, follow), copying(1), failing, nil, nil, not("errors")},
-		"nobody":        {at(7, follow), copying(1), nil, nil, nil, all("processes", "errors")},
-		"more":          {at(7, copying(1)), copying(2), behind, nil, nil, not("processes")},
-		"more labels":   {at(7, copying(1, "a")), copying(1, "a", "b"), behind, nil, nil, not("processes")},
-		"all labels":    {at(7, copying(1, "a")), copying(1), behind, nil, nil, not("processes")},
-		"fewer":         {at(7, copying(2)), copying(1), behind, nil, nil, nil},
-		"fewer labels":  {at(7, copying(1)), copying(1, "a"), nil, nil, nil, nil},
-		"freeze":        {at(7, copying(2)), frozen, nil, nil, nil, nil},
-		"back":          {at(7, copying(2)), reverse, nil, nil, nil, nil},
-		"forward again": {at(7, reverse), copying(2), behind, nil, nil, not("processes")},
-		"forward again, all": {at(7, cutover.Stage{Phase: cutover.Reverse, Percent: 100}), forward, behind, nil, nil,
-			not("processes")},
-		"illegal":          {at(7, follow), reverse, seen, nil, nil, not("step")},
-		"complete":         {at(7, forward), complete, seen, clean, verified, nil},
-		"complete, behind": {at(7, forward), complete, behind, clean, verified, not("processes")},
-		"complete, half":   {at(7, copying(50)), complete, seen, clean, verified, not("step")},
-
-		"remove":             {at(7, complete), complete, seen, nil, verified, nil},
-		"remove, unverified": {at(7, complete), complete, seen, nil, nil, unverifiedAtComplete},
-		"remove, behind":     {at(7, complete), complete, behind, nil, verified, not("processes")},
-		"remove, left over": {at(7, complete), complete, seen, nil,
-			report(func(r *cutover.Report) { r.Leftover = one }), not("markers left over")},
-		"remove, keys of Complete": {at(7, complete), complete, seen, nil,
-			report(func(r *cutover.Report) { r.Unmarked, r.Equal, r.Open = one, 14, 1 }), nil},
-	}
-	// Passes before Complete; the verify is good.
-	for name, tc := range map[string]struct {
-		passes []cutover.Pass
-		want   map[string]cutover.GateState
-	}{
-		"one pass only":              {clean[:1], unswept},
-		"passes of another epoch":    {[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Epoch = 6 }), good}, unswept},
-		"passes at several epochs":   {bad(func(p *cutover.Pass) { p.Epoch = 0 }), unswept},
-		"passes of another cut-over": {bad(func(p *cutover.Pass) { p.Cutover = "room" }), unswept},
-		"another cut-over's pass between": {
-			[]cutover.Pass{good, pass(func(p *cutover.Pass) { p.Cutover, p.Moved = "room", 3 }), good}, nil,
-		},
-		"a pass without a master":   {bad(func(p *cutover.Pass) { p.AllMasters = 3 }), not("masters missed")},
-		"a pass that did not end":   {bad(func(p *cutover.Pass) { p.Masters = 0 }), not("masters missed")},
-		"a pass with a pattern":     {bad(func(p *cutover.Pass) { p.LeftOut, p.Names = one, 24 }), not("names left out")},
-		"a pass that chose nothing": {bad(func(p *cutover.Pass) { p.Chosen, p.There = 0, 0 }), not("names left out")},
-		"a pass without its counts": {bad(func(p *cutover.Pass) { p.There = 19 }), not("names left out")},
-		"open":                      {bad(func(p *cutover.Pass) { p.There, p.Moved = 19, 1 }), not("open keys")},
-		"open before":               {[]cutover.Pass{pass(func(p *cutover.Pass) { p.There, p.Moved = 0, 20 }), good, good}, nil},
-		"in transit":                {bad(func(p *cutover.Pass) { p.There, p.Completed = 19, 1 }), not("keys in transit")},
-		"too large":                 {bad(func(p *cutover.Pass) { p.There, p.TooLarge = 19, one }), not("keys too large")},
-		"other types":               {bad(func(p *cutover.Pass) { p.There, p.OtherType = 19, one }), not("keys of other types")},
-		"two values":                {bad(func(p *cutover.Pass) { p.There, p.Refused = 19, one }), not("keys with two values")},
-	} {
-		rows["complete, "+name] = row{at(7, forward), complete, seen, tc.passes, verified, tc.want}
-	}
-	// Verifies before Complete; the passes are good.
-	for name, tc := range map[string]struct {
-		reports []cutover.Report
-		want    map[string]cutover.GateState
-	}{
-		"unverified":                {nil, unverified},
-		"verified before":           {report(func(r *cutover.Report) { r.Epoch = 6 }), unverified},
-		"another cut-over verified": {report(func(r *cutover.Report) { r.Cutover = "room" }), unverified},
-		"the last verify counts": {
-			slices.Concat(verified, report(func(r *cutover.Report) { r.TwoHomes = one })), not("wrong keys"),
-		},
-		"verified in part":          {report(func(r *cutover.Report) { r.LeftOut, r.Names = one, 24 }), not("verify: names left out")},
-		"a verify without a master": {report(func(r *cutover.Report) { r.Masters = 0 }), not("verify: masters missed")},
-		"verified at the old store": {
-			report(func(r *cutover.Report) { r.NewMasters, r.AllNewMasters = 0, 0 }), not("verify: new masters missed"),
-		},
-		"left over":       {report(func(r *cutover.Report) { r.Leftover = one }), not("markers left over")},
-		"a key came back": {report(func(r *cutover.Report) { r.Equal, r.Open = 14, 1 }), not("keys not moved")},
-	} {
-		rows["complete, "+name] = row{at(7, forward), complete, seen, clean, tc.reports, tc.want}
-	}
-	for name, tc := range rows {
+	good := pass{Scanned: scanned, There: 20}
+	// check calls change with evidence that opens all gates.
+	check := func(name string, present, next cutover.Stage, change func(*evidence), want states) {
 		t.Run(name, func(t *testing.T) {
-			got := map[string]cutover.GateState{}
-			evidence := cutover.Evidence{Name: "desk", Census: tc.census, Passes: tc.passes, Reports: tc.reports}
-			for _, g := range cutover.Ready(tc.present, tc.next, evidence) {
-				if g.State != ready {
+			e := evidence{
+				Name: "desk", Census: []cutover.Process{{Name: "a", Epoch: 7}, {Name: "b", Epoch: 7}}, Passes: []pass{good, good},
+				Reports: []report{{Scanned: scanned, Equal: 15, ChangedSince: 5}},
+			}
+			change(&e)
+			var got states
+			for _, g := range cutover.Ready(present, next, e) {
+				if g.State != cutover.GateOpen {
+					if got == nil {
+						got = states{}
+					}
 					got[g.Name] = g.State
-					assert.NotEmpty(t, g.Do, g.Name)
-				} else {
-					assert.Empty(t, g.Do, g.Name)
 				}
+				assert.Equal(t, g.State == cutover.GateOpen, g.Do == "", g.Name)
 				assert.NotEmpty(t, g.Have)
 				assert.NotEmpty(t, g.Need)
 			}
-			if tc.want == nil {
-				tc.want = map[string]cutover.GateState{}
-			}
-			assert.Equal(t, tc.want, got)
+			assert.Equal(t, want, got)
 		})
+	}
+
+	copying := func(percent int, labels ...string) cutover.Stage {
+		return at(7, cutover.Stage{Phase: cutover.Copying, Percent: percent, Labels: labels})
+	}
+	none := func(*evidence) {}
+	behind := func(e *evidence) { e.Census[1].Epoch = 6 }
+	failing := func(e *evidence) { e.Census[1].Error = "the new store: down" }
+	nobody := func(e *evidence) { e.Census = nil }
+	unverified := func(e *evidence) { e.Reports = nil }
+	between := func(other cutover.Scanned) func(*evidence) { // two good passes
+		return func(e *evidence) { e.Passes = []pass{good, {Scanned: other, There: 17, Moved: 3}, good} }
+	}
+	otherName, otherEpoch := scanned, scanned
+	otherName.Cutover, otherEpoch.Epoch = "room", 6
+	noPass := unknown("passes", "masters missed", "names left out", "open keys", "keys in transit", "keys too large",
+		"keys of other types", "keys with two values")
+	gates := []string{"verify", "verify: masters missed", "verify: new masters missed", "verify: names left out", "markers left over"}
+	noVerifyAtComplete, noVerify := unknown(gates...), unknown(append(gates, "keys not moved", "wrong keys")...)
+	for name, tc := range map[string]struct {
+		present, next cutover.Stage
+		change        func(*evidence)
+		want          states
+	}{
+		"first keys":         {at(7, follow), copying(1), none, nil},
+		"behind":             {at(7, follow), copying(1), behind, closed("processes")},
+		"failing":            {at(7, follow), copying(1), failing, closed("errors")},
+		"nobody":             {at(7, follow), copying(1), nobody, unknown("processes", "errors")},
+		"more":               {copying(1), copying(2), behind, closed("processes")},
+		"more labels":        {copying(1, "a"), copying(1, "a", "b"), behind, closed("processes")},
+		"all labels":         {copying(1, "a"), copying(1), behind, closed("processes")},
+		"fewer":              {copying(2), copying(1), behind, nil},
+		"fewer labels":       {copying(1), copying(1, "a"), nobody, nil},
+		"freeze":             {copying(2), frozen(forward), nobody, nil},
+		"back":               {copying(2), reverse, nobody, nil},
+		"forward again":      {at(7, reverse), copying(2), behind, closed("processes")},
+		"forward again, all": {cutover.Stage{Phase: cutover.Reverse, Percent: 100, Epoch: 7}, forward, behind, closed("processes")},
+		"illegal":            {at(7, follow), reverse, none, closed("step")},
+		"complete":           {drained, complete, none, nil},
+		"complete, behind":   {drained, complete, behind, closed("processes")},
+		"complete, half":     {copying(50), complete, none, closed("step")},
+		"one pass only":      {drained, complete, func(e *evidence) { e.Passes = e.Passes[1:] }, noPass},
+		"open before":        {drained, complete, func(e *evidence) { e.Passes = []pass{{Scanned: scanned, Moved: 20}, good, good} }, nil},
+		"another epoch":      {drained, complete, between(otherEpoch), noPass},
+		"another cut-over":   {drained, complete, between(otherName), nil},
+		"unverified":         {drained, complete, unverified, noVerify},
+		"the last verify counts": {drained, complete, func(e *evidence) {
+			e.Reports = append(e.Reports, report{Scanned: scanned, Equal: 20, TwoHomes: one})
+		}, closed("wrong keys")},
+
+		"remove":             {at(7, complete), complete, func(e *evidence) { e.Passes = nil }, nil},
+		"remove, unverified": {at(7, complete), complete, unverified, noVerifyAtComplete},
+		"remove, behind":     {at(7, complete), complete, behind, closed("processes")},
+		"remove, left over":  {at(7, complete), complete, func(e *evidence) { e.Reports[0].Leftover = one }, closed("markers left over")},
+		"remove, keys of Complete": {at(7, complete), complete, func(e *evidence) {
+			e.Reports = []report{{Scanned: scanned, Equal: 14, ChangedSince: 5, Unmarked: one, Open: 1}}
+		}, nil},
+	} {
+		check(name, tc.present, tc.next, tc.change, tc.want)
+	}
+	for name, tc := range map[string]struct {
+		change func(*pass) // the last one before Complete
+		want   states
+	}{
+		"at several epochs":   {func(p *pass) { p.Epoch = 0 }, noPass},
+		"of another cut-over": {func(p *pass) { p.Cutover = "room" }, noPass},
+		"without a master":    {func(p *pass) { p.AllMasters = 3 }, closed("masters missed")},
+		"that did not end":    {func(p *pass) { p.Masters = 0 }, closed("masters missed")},
+		"with a pattern":      {func(p *pass) { p.LeftOut, p.Names = one, 24 }, closed("names left out")},
+		"that chose nothing":  {func(p *pass) { p.Chosen, p.There = 0, 0 }, closed("names left out")},
+		"without its counts":  {func(p *pass) { p.There = 19 }, closed("names left out")},
+		"open":                {func(p *pass) { p.There, p.Moved = 19, 1 }, closed("open keys")},
+		"in transit":          {func(p *pass) { p.There, p.Completed = 19, 1 }, closed("keys in transit")},
+		"too large":           {func(p *pass) { p.There, p.TooLarge = 19, one }, closed("keys too large")},
+		"other types":         {func(p *pass) { p.There, p.OtherType = 19, one }, closed("keys of other types")},
+		"two values":          {func(p *pass) { p.There, p.Refused = 19, one }, closed("keys with two values")},
+	} {
+		check("a pass, "+name, drained, complete, func(e *evidence) { tc.change(&e.Passes[1]) }, tc.want)
+	}
+	for name, tc := range map[string]struct {
+		change func(*report) // before Complete
+		want   states
+	}{
+		"of another epoch":    {func(r *report) { r.Epoch = 6 }, noVerify},
+		"of another cut-over": {func(r *report) { r.Cutover = "room" }, noVerify},
+		"in part":             {func(r *report) { r.LeftOut, r.Names = one, 24 }, closed("verify: names left out")},
+		"without a master":    {func(r *report) { r.Masters = 0 }, closed("verify: masters missed")},
+		"of the old store":    {func(r *report) { r.NewMasters, r.AllNewMasters = 0, 0 }, closed("verify: new masters missed")},
+		"left over":           {func(r *report) { r.Leftover = one }, closed("markers left over")},
+		"a key came back":     {func(r *report) { r.Equal, r.Open = 14, 1 }, closed("keys not moved")},
+	} {
+		check("a verify, "+name, drained, complete, func(e *evidence) { tc.change(&e.Reports[0]) }, tc.want)
 	}
 }
 
@@ -171,4 +167,140 @@ func TestGatesNameTheirMeasurements(t *testing.T) {
 		{Name: "errors", Have: "5 of 5 fail", Need: "every process reads the stage from every store", State: cutover.GateClosed,
 			Do: "repair the network or the rights of: a: down; b: down; c: down; and 2 more"},
 	}, gates)
+}
+
+// closedAt sweeps twice and verifies. It returns the conditions of the next step that are not open, with
+// their measurements.
+func (r *rig) closedAt(present cutover.Stage, cfg cutover.SweepConfig) map[string]string {
+	p := r.open(present)
+	closed := map[string]string{}
+	for _, g := range cutover.Ready(present, complete, cutover.Evidence{
+		Census:  []cutover.Process{{Name: "a", Epoch: present.Epoch}},
+		Passes:  []cutover.Pass{p.sweep(cfg), p.sweep(cfg)},
+		Reports: []cutover.Report{p.verify(cfg)},
+	}) {
+		if g.State != cutover.GateOpen {
+			closed[g.Name] = g.Have
+		}
+	}
+	return closed
+}
+
+// withLeftover calls test while the new store has a marker of the key room, which has expired in the old one.
+func withLeftover(t *testing.T, test func(t *testing.T, r *rig)) {
+	for name, leave := range map[string]func(r *rig){
+		"the key was sent back":                   func(r *rig) { r.swept(forward); r.swept(reverse) },
+		"a process stopped after its reservation": func(r *rig) { r.stopAt("seal", r.open(forward)) },
+	} {
+		run(t, name, func(t *testing.T, r *rig) {
+			r.open(follow).put(room, rmw.String("v").WithTTL(time.Minute))
+			leave(r)
+			require.Equal(t, [2]string{"string", "list"}, r.where(room.Name))
+			sleep(2 * time.Minute)
+			require.Equal(t, [2]string{"none", "list"}, r.where(room.Name))
+			test(t, r)
+		})
+	}
+}
+
+// updateWithout updates the key room as a process without this package does.
+func (r *rig) updateWithout() error {
+	_, err := r.direct().stores[1].Update(r.t.Context(), room, add("x"))
+	return err
+}
+
+// requireServes updates the key room as a process without this package does, and as one at Complete.
+func (r *rig) requireServes() {
+	require.NoError(r.t, r.updateWithout())
+	r.open(complete).add("y")
+}
+
+// A sweep over both stores removes markers whose key is gone, and Complete waits for it.
+func TestMarkersOfExpiredKeysAreRemoved(t *testing.T) {
+	withLeftover(t, func(t *testing.T, r *rig) {
+		report := r.verify(16)
+		assert.Equal(t, cutover.Keys{Count: 1, Names: []string{room.Name}}, report.Leftover)
+		assert.Zero(t, report.Wrong())
+		for _, stage := range []cutover.Stage{follow, reverse, frozen(forward)} {
+			assert.Zero(t, r.open(stage).sweep(r.both(16)).Freed, stage)
+		}
+		assert.Empty(t, r.closedAt(drained, r.both(16)))
+		r.requireServes()
+	})
+}
+
+// Negative control: a sweep over the old store leaves the marker, the gates say so, and the key is blocked.
+func TestMarkersOfExpiredKeysStayWithoutTheNewMasters(t *testing.T) {
+	withLeftover(t, func(t *testing.T, r *rig) {
+		assert.Equal(t, map[string]string{"verify: new masters missed": "1"}, r.closedAt(drained, r.old(16)))
+		require.ErrorIs(t, r.updateWithout(), rmw.ErrWrongKind)
+	})
+}
+
+// A process that stops just before Complete leaves a marker as well. A sweep at Complete removes it, and the
+// removal of this package waits for that.
+func TestMarkersAreRemovedAtComplete(t *testing.T) {
+	withLeftover(t, func(t *testing.T, r *rig) {
+		r.swept(removed)
+		assert.Equal(t, 1, r.open(removed).verify(r.both(16)).Leftover.Count)
+		require.NoError(t, r.admin(1).RPush(t.Context(), "own", "a list that is no marker").Err())
+		assert.Empty(t, r.closedAt(removed, r.both(16)))
+		assert.Equal(t, "list", r.where("own")[1])
+		r.requireServes()
+	})
+}
+
+// A seal of a way back is executed after Complete. A sweep moves the value home, and loses nothing.
+func TestSealAtComplete(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.open(forward).add("x")
+		p := r.open(removed)
+		p.add("y")
+		marker := r.admin(0).LIndex(t.Context(), room.Name, 2).Val()
+		require.NoError(t, p.clients[1].Eval(t.Context(), markerScript, []string{room.Name}, "seal", "2.1", marker, 1000).Err())
+		err := p.change(add("z"))
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.ErrorContains(t, err, "a sweep with SweepConfig.NewMasters (-new-masters) removes it")
+		assert.Empty(t, r.closedAt(removed, r.both(16)))
+		p.requireText("x,y,")
+		r.requireServes()
+	})
+}
+
+// A pass that leaves out a name does not count, unless the name is of another service.
+func TestCompleteWaitsForEveryName(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		leftOut := func(count string) map[string]string {
+			return map[string]string{"names left out": count, "verify: names left out": count}
+		}
+		none, some, whole := r.both(16), r.both(16), r.both(16)
+		assert.Empty(t, r.closedAt(drained, whole), "an empty store")
+		r.fill(20)
+		require.NoError(t, r.admin(0).Set(t.Context(), "billing", "v", 0).Err())
+		none.Keys = func(string) (rmw.Key, bool) { return rmw.Key{}, false }
+		some.Keys = func(name string) (rmw.Key, bool) { return rmw.Key{Label: "k"}, name[0] == 'k' }
+		assert.Equal(t, leftOut("21"), r.closedAt(drained, none))
+		r.open(drained).sweep(some)
+		assert.Equal(t, leftOut("1"), r.closedAt(drained, some))
+		some.Foreign = func(name string) bool { return name == "billing" }
+		assert.Empty(t, r.closedAt(drained, some))
+		assert.Equal(t, [2]string{"string", "none"}, r.where("billing"))
+		r.open(drained).sweep(whole)
+		assert.Empty(t, r.closedAt(drained, whole))
+	})
+}
+
+// A client of several servers knows how many a pass must scan.
+func TestCompleteWaitsForEveryMaster(t *testing.T) {
+	r := newRig(t)
+	ring := redis.NewRing(&redis.RingOptions{
+		Addrs:     map[string]string{"a": "0", "b": "1"},
+		NewClient: func(o *redis.Options) *redis.Client { return redis.NewClient(r.proxies[o.Addr[0]-'0'].Options()) },
+	})
+	t.Cleanup(func() { require.NoError(t, ring.Close()) })
+	p := r.open(drained)
+	p.Store = cutover.New(cutover.Side{Store: p.stores[0], Redis: ring}, cutover.Side{Store: p.stores[1], Redis: p.clients[1]},
+		cutover.Config{Stage: drained})
+	t.Cleanup(func() { require.NoError(t, p.Store.Close()) })
+	assert.Equal(t, cutover.Scanned{Epoch: 7, Masters: 1, AllMasters: 2}, p.sweep(r.old(16)).Scanned)
 }

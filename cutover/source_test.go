@@ -8,16 +8,20 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/rmw"
 )
+
+const stageKey = "~cutover:{desk}"
 
 func doc(epoch int, rest string) string {
 	return fmt.Sprintf(`{"version":1,"epoch":%d,%s}`, epoch, rest)
@@ -49,14 +53,14 @@ func TestStageOfEachPoll(t *testing.T) {
 	copying := func(epoch, percent int) string {
 		return doc(epoch, fmt.Sprintf(`"stage":"copying","percent":%d`, percent))
 	}
-	five, nine, complete := copying(3, 5), copying(4, 9), doc(5, `"stage":"complete"`)
+	five, nine, ended := copying(3, 5), copying(4, 9), doc(5, `"stage":"complete"`)
 	labels := doc(1, `"stage":"copying","percent":3,"labels":["room"],"freeze":true`)
 	newer := `{"version":2,"epoch":3,"phase":{"of":"the future"}}`
 	const is5, is9 = "3 copying 5 %", "4 copying 9 %"
 	// A process that starts must not take a missing answer for Follow: if the cut-over is complete, it would create
 	// keys in the old store.
 	unknown := func(old, new string) []polled {
-		return []polled{{old, new, "0 follow", "store", rmw.ErrUnavailable}, {down, complete, "5 complete", "down", nil}}
+		return []polled{{old, new, "0 follow", "store", rmw.ErrUnavailable}, {down, ended, "5 complete", "down", nil}}
 	}
 	for name, polls := range map[string][]polled{
 		"none":                                {{"", "", "0 follow", "", nil}},
@@ -68,8 +72,8 @@ func TestStageOfEachPoll(t *testing.T) {
 		"same epoch, another stage":           {{copying(4, 1), nine, "4 copying 1 %", "epoch 4", nil}},
 		"one is broken":                       {{`{"version":1,`, nine, is9, "no stage document", nil}},
 		"labels and freeze":                   {{labels, labels, "1 copying 3 % of room, frozen", "", nil}},
-		"the old store hangs":                 {{hangs, complete, "5 complete", "deadline", nil}},
-		"the new store hangs":                 {{complete, hangs, "5 complete", "deadline", nil}},
+		"the old store hangs":                 {{hangs, ended, "5 complete", "deadline", nil}},
+		"the new store hangs":                 {{ended, hangs, "5 complete", "deadline", nil}},
 		"unknown, both fail":                  unknown(down, down),
 		"unknown, the old one fails":          unknown(down, ""),
 		"unknown, the new one fails":          unknown("", down),
@@ -77,7 +81,7 @@ func TestStageOfEachPoll(t *testing.T) {
 		"unknown, one is broken":              unknown("{}", ""),
 		"unknown, a document lacks its epoch": unknown(doc(0, `"stage":"follow"`), ""),
 		"a smaller epoch is ignored": {
-			{nine, nine, is9, "", nil}, {five, five, is9, "epoch 3", nil}, {complete, complete, "5 complete", "", nil},
+			{nine, nine, is9, "", nil}, {five, five, is9, "epoch 3", nil}, {ended, ended, "5 complete", "", nil},
 			{down, nine, "5 complete", "epoch 4", nil},
 		},
 		"the stage stays": {
@@ -140,7 +144,7 @@ func TestTwoCutOversOfOneName(t *testing.T) {
 		ours, theirs := poll(t, old, new), poll(t, old, another)
 		require.NoError(t, publish(t.Context(), old, new, forward))
 		nextPoll()
-		require.NoError(t, publish(t.Context(), old, new, cutover.Stage{Phase: cutover.Complete}))
+		require.NoError(t, publish(t.Context(), old, new, complete))
 		nextPoll()
 		got, err := ours.Stage(t.Context())
 		require.NoError(t, err)
@@ -166,13 +170,10 @@ func TestPolls(t *testing.T) {
 		assert.Equal(t, old.reads, new.reads)
 
 		// A freeze is seen within two seconds while the new store hangs.
-		new.mu.Lock()
-		new.hangs = true
-		new.mu.Unlock()
+		new.become(hangs)
 		for epoch := 1; epoch <= 20; epoch++ {
-			old.set(doc(epoch, `"stage":"copying","freeze":true`))
-			time.Sleep(2 * time.Second)
-			synctest.Wait()
+			old.become(doc(epoch, `"stage":"copying","freeze":true`))
+			nextPoll()
 			got, err := p.Stage(t.Context())
 			require.NoError(t, err)
 			assert.EqualValues(t, epoch, got.Epoch)
@@ -206,7 +207,7 @@ func TestStageWaitsForTheFirstPollOnly(t *testing.T) {
 
 func TestStageAnswersFromMemory(t *testing.T) {
 	old, new := &place{}, &place{}
-	old.set(doc(1, `"stage":"copying","labels":["room"]`))
+	old.become(doc(1, `"stage":"copying","labels":["room"]`))
 	p := poll(t, old, new)
 	_, err := p.Stage(t.Context())
 	require.NoError(t, err)
@@ -214,17 +215,15 @@ func TestStageAnswersFromMemory(t *testing.T) {
 }
 
 func TestSourceThatCannotWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, p := range map[string]*cutover.Poller{
-			"no name": cutover.FromKey("", &place{}, &place{}),
-			"braces":  cutover.FromKey("a{b}", &place{}, &place{}),
-			"nil":     cutover.FromKey("desk", nil, &place{}),
-		} {
-			_, err := p.Stage(t.Context())
-			assert.ErrorIs(t, err, rmw.ErrInvalid, name)
-			require.NoError(t, p.Close())
-		}
-	})
+	for name, p := range map[string]*cutover.Poller{
+		"no name": cutover.FromKey("", &place{}, &place{}),
+		"braces":  cutover.FromKey("a{b}", &place{}, &place{}),
+		"nil":     cutover.FromKey("desk", nil, &place{}),
+	} {
+		_, err := p.Stage(t.Context())
+		assert.ErrorIs(t, err, rmw.ErrInvalid, name)
+		require.NoError(t, p.Close())
+	}
 }
 
 func TestFromFile(t *testing.T) {
@@ -248,34 +247,31 @@ func TestFromFile(t *testing.T) {
 }
 
 func TestFromHTTP(t *testing.T) {
-	answer := func(status int, text string) *http.Client {
-		return &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+	answer := func(status int, text string) roundTrip {
+		return func(*http.Request) (*http.Response, error) {
 			w := httptest.NewRecorder()
 			w.WriteHeader(status)
 			_, _ = w.WriteString(text)
 			return w.Result(), nil
-		})}
+		}
 	}
 	for name, tc := range map[string]struct {
-		client *http.Client
+		answer roundTrip
 		want   string
 	}{
 		"document": {answer(200, doc(4, `"stage":"reverse"`)), ""},
 		"status":   {answer(404, doc(4, `"stage":"reverse"`)), "404"},
 		"garbage":  {answer(200, "<html>"), "no stage document"},
-		"error":    {&http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") })}, "refused"},
-		"hangs": {&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		})}, "deadline"},
+		"error":    {func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }, "refused"},
+		"hangs":    {func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }, "deadline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := cutover.FromHTTP(tc.client, "http://user:secret@flags/desk?token=secret")
+				p := cutover.FromHTTP(&http.Client{Transport: tc.answer}, "http://user:secret@flags/desk?token=secret")
 				got, err := p.Stage(t.Context())
 				if tc.want == "" {
 					require.NoError(t, err)
-					assert.Equal(t, cutover.Stage{Epoch: 4, Phase: cutover.Reverse}, got)
+					assert.Equal(t, at(4, reverse), got)
 				} else {
 					require.ErrorIs(t, err, rmw.ErrUnavailable)
 					assert.ErrorContains(t, err, tc.want)
@@ -290,3 +286,86 @@ func TestFromHTTP(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// place is a Store in memory that can fail.
+type place struct {
+	mu     sync.Mutex
+	values map[string]rmw.Value
+	err    error
+	hangs  bool
+	reads  int
+	writes int
+	before func() // a write is executed
+}
+
+var errDown = fmt.Errorf("%w: down", rmw.ErrUnavailable)
+
+func (p *place) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hangs {
+		p.mu.Unlock()
+		<-ctx.Done()
+		p.mu.Lock()
+	}
+	if err := ctx.Err(); err != nil {
+		return rmw.Value{}, err
+	}
+	p.reads++
+	return p.values[key.Name], p.err
+}
+
+func (p *place) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+	if p.before != nil {
+		p.before()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return rmw.Result{}, p.err
+	}
+	next, err := fn(ctx, p.values[key.Name])
+	if err != nil {
+		return rmw.Result{}, err
+	}
+	res := rmw.Result{Before: p.values[key.Name], After: next, Written: true}
+	p.writes++
+	p.put(key.Name, next)
+	return res, nil
+}
+
+func (p *place) put(name string, v rmw.Value) {
+	if p.values == nil {
+		p.values = map[string]rmw.Value{}
+	}
+	p.values[name] = v
+}
+
+// States of a place, besides a stage document.
+const up, down, hangs = "up", "down", "hangs"
+
+// become gives the place a stage document, none (""), or one of the states. It is up, unless it is down or hangs.
+func (p *place) become(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err, p.hangs = nil, text == hangs
+	switch text {
+	case up, hangs:
+	case down:
+		p.err = errDown
+	case "":
+		delete(p.values, stageKey)
+	default:
+		p.put(stageKey, rmw.String(text))
+	}
+}
+
+func (p *place) document() string { return p.values[stageKey].Text() }
+
+// side is a place, and a client that sends nothing.
+func side(p *place) cutover.Side { return cutover.Side{Store: p, Redis: mute{}} }
+
+type mute struct{}
+
+func (mute) Process(context.Context, redis.Cmder) error { return errDown }
+func (mute) Pipeline() redis.Pipeliner                  { return nil }

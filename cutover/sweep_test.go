@@ -1,8 +1,11 @@
 package cutover_test
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,75 +18,6 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-// admin is a client of one side that no fault strikes.
-func (r *rig) admin(side int) *redis.Client {
-	rdb := redis.NewClient(r.proxies[side].CalmOptions())
-	r.t.Cleanup(func() { _ = rdb.Close() })
-	return rdb
-}
-
-// sweep is a SweepConfig for the old store. Faults strike the scripts only.
-func (r *rig) sweep(batch int) cutover.SweepConfig {
-	return cutover.SweepConfig{Masters: []cutover.Scanner{r.admin(0)}, Batch: batch}
-}
-
-// both is a SweepConfig for both stores.
-func (r *rig) both(batch int) cutover.SweepConfig {
-	cfg := r.sweep(batch)
-	for i := range r.proxies[1].Backends() {
-		cfg.NewMasters = append(cfg.NewMasters, engine{r.proxies[1].Engine(i)})
-	}
-	return cfg
-}
-
-// swept returns the result of a sweep by a new process.
-func (r *rig) swept(stage cutover.Source, cfg cutover.SweepConfig) cutover.Pass {
-	r.t.Helper()
-	pass, err := r.open(stage).Sweep(r.t.Context(), cfg)
-	require.NoError(r.t, err)
-	return pass
-}
-
-// requireText requires the value of the key room.
-func requireText(t *testing.T, p process, want string) {
-	t.Helper()
-	v, err := p.Read(t.Context(), room)
-	require.NoError(t, err)
-	require.Equal(t, want, v.Text())
-}
-
-// fill stores n strings, some of them with an expiry, and every fifth key as a hash.
-func (r *rig) fill(n int) {
-	rdb := r.admin(0)
-	for i := range n {
-		name, left := fmt.Sprint("k", i), time.Duration(i%2)*time.Hour
-		if i%5 == 0 {
-			require.NoError(r.t, rdb.HSet(r.t.Context(), name, "f", name, "g", "").Err())
-		} else {
-			require.NoError(r.t, rdb.Set(r.t.Context(), name, "value of "+name, left).Err())
-		}
-	}
-}
-
-// requireFilled checks the keys of fill at their home.
-func (r *rig) requireFilled(n int) {
-	p := r.direct()
-	for i := range n {
-		key, want := rmw.Key{Name: fmt.Sprint("k", i)}, rmw.String(fmt.Sprint("value of k", i))
-		if i%5 == 0 {
-			key.Kind, want = rmw.KindHash, rmw.Hash(map[string]string{"f": key.Name, "g": ""})
-		}
-		v, left, err := p.Peek(r.t.Context(), key)
-		require.NoError(r.t, err, key.Name)
-		require.True(r.t, v.Equal(want), "%s is %v", key.Name, v)
-		if i%5 != 0 && i%2 == 1 {
-			require.InDelta(r.t, time.Hour, left, float64(time.Minute), key.Name)
-		} else {
-			require.Equal(r.t, rmw.NoTTL, left, key.Name)
-		}
-	}
-}
 
 func TestSweepMovesThereAndBack(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -99,46 +33,36 @@ func TestSweepMovesThereAndBack(t *testing.T) {
 			require.NoError(t, old.Set(ctx, name, "x", 0).Err())
 		}
 		names := func(names ...string) cutover.Keys { return cutover.Keys{Count: len(names), Names: names} }
-		stay := cutover.Pass{
-			Scanned:  cutover.Scanned{Names: 58, Chosen: 54, Foreign: 4, Masters: 1, AllMasters: 1},
-			TooLarge: names("large"), OtherType: cutover.Keys{Count: 2, Names: []string{"list", "set"}}, Refused: names("twice"),
-		}
 		for i, tc := range []struct {
 			stage cutover.Stage
-			want  func(*cutover.Pass)
+			want  cutover.Pass
 		}{
-			{follow, func(p *cutover.Pass) { p.Kept = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
-			{forward, func(p *cutover.Pass) { p.Moved = 50 }},
-			{forward, func(p *cutover.Pass) { p.There = 50 }},
-			{cutover.Stage{Phase: cutover.Copying, Percent: 100, Freeze: true},
-				func(p *cutover.Pass) { p.Kept = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
-			{cutover.Stage{Phase: cutover.Reverse, Freeze: true},
-				func(p *cutover.Pass) { p.Kept = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
-			{reverse, func(p *cutover.Pass) {
-				p.Moved, p.There = 50, 2
-				p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{}
-			}},
-			{reverse, func(p *cutover.Pass) { p.There = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
-			{cutover.Stage{Phase: cutover.Copying, Percent: 100, Labels: []string{"other"}},
-				func(p *cutover.Pass) { p.Kept = 52; p.TooLarge, p.Refused = cutover.Keys{}, cutover.Keys{} }},
-			{forward, func(p *cutover.Pass) { p.Moved = 50 }},
+			{follow, cutover.Pass{Kept: 52}},
+			{forward, cutover.Pass{Moved: 50}},
+			{forward, cutover.Pass{There: 50}},
+			{frozen(forward), cutover.Pass{Kept: 52}},
+			{frozen(reverse), cutover.Pass{Kept: 52}},
+			{reverse, cutover.Pass{Moved: 50, There: 2}},
+			{reverse, cutover.Pass{There: 52}},
+			{cutover.Stage{Phase: cutover.Copying, Percent: 100, Labels: []string{"other"}}, cutover.Pass{Kept: 52}},
+			{forward, cutover.Pass{Moved: 50}},
 		} {
 			p := r.open(tc.stage)
-			pass, err := p.Sweep(ctx, r.sweep(7))
-			require.NoError(t, err)
+			pass := p.sweep(r.old(7))
 			require.NoError(t, p.Close())
-			want := stay
-			tc.want(&want)
-			if want.Moved > 0 {
+			if tc.want.Moved > 0 {
 				assert.GreaterOrEqual(t, pass.Pause.Batches, 8)
 				assert.LessOrEqual(t, pass.Pause.P50, pass.Pause.P99)
 				assert.LessOrEqual(t, pass.Pause.P99, pass.Pause.Max)
 				assert.Less(t, pass.Pause.Max, 5*time.Millisecond)
 			}
-			want.Pause = pass.Pause
-			assert.ElementsMatch(t, want.OtherType.Names, pass.OtherType.Names)
-			want.OtherType.Names = pass.OtherType.Names
-			assert.Equal(t, want, pass, "step %d", i)
+			assert.ElementsMatch(t, []string{"list", "set"}, pass.OtherType.Names)
+			tc.want.Scanned = cutover.Scanned{Names: 58, Chosen: 54, Foreign: 4, Masters: 1, AllMasters: 1}
+			if tc.want.Moved+tc.want.There+tc.want.Kept == 50 { // the other two are to move, too
+				tc.want.TooLarge, tc.want.Refused = names("large"), names("twice")
+			}
+			tc.want.OtherType, tc.want.Pause = cutover.Keys{Count: 2, Names: pass.OtherType.Names}, pass.Pause
+			assert.Equal(t, tc.want, pass, "step %d", i)
 			r.requireFilled(50)
 		}
 		assert.Equal(t, [2]string{"list", "string"}, r.where("k1"))
@@ -147,88 +71,35 @@ func TestSweepMovesThereAndBack(t *testing.T) {
 	})
 }
 
-// A sweep costs 4 scripts a key in either direction, and a TYPE. A second pass costs 2 looks a key
-// forward, and none backward.
-func TestSweepCommands(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		const n = 40
-		r.fill(n)
-		for _, stage := range []cutover.Stage{forward, reverse} { // loads the scripts
-			r.swept(stage, r.sweep(16))
-		}
-		for _, tc := range []struct {
-			stage cutover.Stage
-			want  map[string]int
-		}{
-			{forward, map[string]int{"reserve": n, "seal": n, "fill": n, "mark": n, "type": n}},
-			{forward, map[string]int{"look": 2 * n, "type": n}},
-			{reverse, map[string]int{"look": n, "seal": n, "fill": n, "mark": n, "type": n}},
-			{reverse, map[string]int{"type": n}},
-		} {
-			for _, p := range r.proxies {
-				p.ResetCalls()
-			}
-			r.swept(tc.stage, r.sweep(16))
-			assert.Equal(t, tc.want, r.steps(), tc.stage)
-		}
-	})
-}
-
-// steps counts the steps that the proxies were sent.
-func (r *rig) steps() map[string]int {
-	count := map[string]int{}
-	for _, p := range r.proxies {
-		for _, c := range p.Calls() {
-			switch c.Command() {
-			case "EVALSHA", "EVAL":
-				count[c.Args[4]]++
-			case "TYPE":
-				count["type"]++
-			}
-		}
-	}
-	return count
-}
-
 // Verify counts the keys that a crash has left on their way, with their age. A sweep that moves nothing completes their moves.
 func TestSweepCompletesInEveryPhase(t *testing.T) {
-	for _, stage := range []cutover.Stage{
-		follow, {Phase: cutover.Complete}, {Phase: cutover.Copying}, {Phase: cutover.Reverse, Freeze: true},
-	} {
+	for _, stage := range []cutover.Stage{follow, complete, {Phase: cutover.Copying}, frozen(reverse)} {
 		for _, way := range []cutover.Stage{forward, reverse} {
-			for _, last := range []string{"seal", "fill"} {
-				t.Run(fmt.Sprint(stage, way, last), func(t *testing.T) {
-					if stage.Phase != cutover.Follow {
-						long.Repeats(t)
+			for last, next := range map[string]string{"seal": "fill", "fill": "mark"} {
+				runShort(t, fmt.Sprint(stage, way, last), stage.Phase == cutover.Follow, func(t *testing.T, r *rig) {
+					r.fill(4)
+					home := [2]string{"list", "string"}
+					if way.Phase == cutover.Reverse {
+						r.swept(forward)
+						home = [2]string{"string", "list"}
 					}
-					bubble(t, func(t *testing.T, r *rig) {
-						r.fill(4)
-						if way.Phase == cutover.Reverse {
-							r.swept(forward, r.sweep(4))
-						}
-						r.stopAt(way, map[string]string{"seal": "fill", "fill": "mark"}[last])
-						sleep(30 * time.Second)
-						report := r.verify(3)
-						assert.Zero(t, report.Wrong())
-						p := r.open(stage)
-						pass, err := p.Sweep(t.Context(), r.sweep(4))
-						require.NoError(t, err)
-						require.NoError(t, p.Close())
-						want := 4
-						if way.Phase == cutover.Reverse && last == "fill" {
-							want = 0 // the old store serves; the seal in the new one is harmless
-						} else {
-							assert.InDelta(t, 30*time.Second, report.OldestTransit, float64(15*time.Second))
-						}
-						assert.Equal(t, [2]int{want, 4 - want}, [2]int{report.Transit.Count, report.Open})
-						assert.Equal(t, cutover.Pass{Scanned: pass.Scanned, Completed: want, Kept: 4 - want}, pass)
-						home := [2]string{"string", "list"}
-						if way.Phase == cutover.Copying {
-							home = [2]string{"list", "string"}
-						}
-						assert.Equal(t, home, r.where("k1"))
-						r.requireFilled(4)
-					})
+					r.stopAt(next, r.open(way))
+					sleep(30 * time.Second)
+					report := r.verify(3)
+					assert.Zero(t, report.Wrong())
+					p := r.open(stage)
+					pass := p.sweep(r.old(4))
+					require.NoError(t, p.Close())
+					want := 4
+					if way.Phase == cutover.Reverse && last == "fill" {
+						want = 0 // the old store serves; the seal in the new one is harmless
+					} else {
+						assert.InDelta(t, 30*time.Second, report.OldestTransit, float64(15*time.Second))
+					}
+					assert.Equal(t, [2]int{want, 4 - want}, [2]int{report.Transit.Count, report.Open})
+					assert.Equal(t, cutover.Pass{Scanned: pass.Scanned, Completed: want, Kept: 4 - want}, pass)
+					assert.Equal(t, home, r.where("k1"))
+					r.requireFilled(4)
 				})
 			}
 		}
@@ -240,19 +111,12 @@ func TestSweepMarksNothingUnfilled(t *testing.T) {
 	for _, action := range []proxytest.Action{proxytest.RefuseWith, proxytest.DropRequest} {
 		bubble(t, func(t *testing.T, r *rig) {
 			r.fill(8)
-			marks := 0
-			r.proxies[0].Inject(proxytest.Fault{Times: -1, Action: proxytest.None, Match: func(args []string) bool {
-				if len(args) > 4 && args[4] == "mark" {
-					marks++
-				}
-				return false
-			}})
 			r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: action, Text: "ERR refused", Match: isStep("fill")})
 			p := r.open(forward)
-			_, err := p.Sweep(t.Context(), r.sweep(8))
+			_, err := p.Sweep(t.Context(), r.old(8))
 			require.ErrorIs(t, err, rmw.ErrUnavailable)
 			require.NoError(t, p.Close())
-			assert.Zero(t, marks)
+			assert.Zero(t, r.steps()["mark"])
 			assert.Equal(t, 8, r.verify(8).Transit.Count)
 		})
 	}
@@ -263,15 +127,243 @@ func TestSweepMarksLate(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.fill(8)
 		heal := r.proxies[0].Inject(proxytest.Fault{Times: -1, Action: proxytest.RefuseWith, Text: "ERR refused", Match: isStep("mark")})
-		p := r.open(forward)
-		pass, err := p.Sweep(t.Context(), r.sweep(8))
-		require.NoError(t, err)
+		pass := r.swept(forward)
 		assert.Equal(t, 8, pass.Moved)
 		assert.Zero(t, pass.Failed.Count)
 		heal()
-		pass, err = p.Sweep(t.Context(), r.sweep(8))
-		require.NoError(t, err)
-		assert.Equal(t, 8, pass.Completed)
+		assert.Equal(t, 8, r.swept(forward).Completed)
 		assert.Equal(t, 8, r.verify(8).Equal)
 	})
+}
+
+func TestSweepRate(t *testing.T) {
+	long.Repeats(t)
+	took := func(change func(*rig, *cutover.SweepConfig)) (took time.Duration) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.fill(100)
+			cfg := r.old(10)
+			change(r, &cfg)
+			began := time.Now()
+			assert.Equal(t, 100, r.open(forward).sweep(cfg).Moved)
+			took = time.Since(began)
+		})
+		return took
+	}
+	full := took(func(*rig, *cutover.SweepConfig) {})
+	assert.Less(t, full, 50*time.Millisecond)
+
+	limited := took(func(_ *rig, cfg *cutover.SweepConfig) { cfg.Rate = 50 })
+	assert.InDelta(t, 2*time.Second, limited, float64(10*time.Millisecond))
+
+	always := took(func(_ *rig, cfg *cutover.SweepConfig) { cfg.Slow = func() bool { return true } })
+	assert.Greater(t, always, 20*full, "each batch takes twice as long as the one before, up to 100 ms a key")
+	assert.Less(t, always, 100*100*time.Millisecond)
+
+	once := 0
+	recovers := took(func(_ *rig, cfg *cutover.SweepConfig) { cfg.Slow = func() bool { once++; return once < 3 } })
+	assert.Greater(t, recovers, full+full/2)
+	assert.Less(t, recovers, 6*full, "as long as three passes with one batch in flight; a full pass has two")
+
+	fast := took(func(_ *rig, cfg *cutover.SweepConfig) { cfg.MaxLatency = 5 * time.Millisecond })
+	assert.Less(t, fast, 2*full)
+	slow := took(func(r *rig, cfg *cutover.SweepConfig) {
+		cfg.MaxLatency = 5 * time.Millisecond
+		r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: proxytest.Delay, Delay: 10 * time.Millisecond, Match: isStep("look")})
+	})
+	assert.Greater(t, slow-10*10*time.Millisecond, always/2, "besides the 10 looks themselves")
+}
+
+func TestSweepEnds(t *testing.T) {
+	run(t, "with its ctx, and with Close", func(t *testing.T, r *rig) {
+		r.fill(20)
+		cfg := r.old(5)
+		cfg.Rate = 1
+		p := r.open(forward)
+		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
+		defer cancel()
+		began := time.Now()
+		pass, err := p.Sweep(ctx, cfg)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.InDelta(t, 7*time.Second, time.Since(began), float64(time.Millisecond))
+		assert.Equal(t, 10, pass.Moved)
+
+		time.AfterFunc(7*time.Second, func() { _ = p.Store.Close() })
+		_, err = p.Sweep(t.Context(), cfg)
+		require.ErrorIs(t, err, rmw.ErrClosed)
+		_, err = p.Verify(t.Context(), cfg)
+		require.ErrorIs(t, err, rmw.ErrClosed)
+		r.requireFilled(20)
+	})
+	run(t, "while a store hangs", func(t *testing.T, r *rig) {
+		r.fill(20)
+		heal := r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: proxytest.HangReply, Delay: 2 * time.Second, Match: isStep("fill")})
+		p := r.open(forward)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := p.Sweep(ctx, r.old(5))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.InDelta(t, time.Second, time.Since(began), float64(time.Millisecond))
+		heal()
+		require.NoError(t, p.Close())
+		r.requireFilled(20)
+	})
+	run(t, "a store is down", func(t *testing.T, r *rig) {
+		r.fill(20)
+		r.proxies[1].Down(0)
+		r.proxies[1].Down(1)
+		p := r.open(forward)
+		pass, err := p.Sweep(t.Context(), r.old(5))
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		assert.Equal(t, 5, pass.Failed.Count)
+		require.ErrorIs(t, pass.Cause, rmw.ErrUnavailable)
+		report, err := p.Verify(t.Context(), r.old(5))
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		assert.Equal(t, 5, report.Failed.Count)
+		for _, name := range pass.Failed.Names {
+			assert.NotEqual(t, "list", r.admin(0).Type(t.Context(), name).Val(), "nothing is sealed without a reservation")
+		}
+	})
+}
+
+func TestSweepRefusesConfig(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		p, good := r.open(forward), r.old(0)
+		cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"192.0.2.1:1"}})
+		defer cluster.Close()
+		for name, cfg := range map[string]cutover.SweepConfig{
+			"no master":     {},
+			"a nil master":  {Masters: []cutover.Scanner{(*redis.Client)(nil)}},
+			"a cluster":     {Masters: []cutover.Scanner{cluster}},
+			"a batch of -1": {Masters: good.Masters, Batch: -1},
+			"a rate of -1":  {Masters: good.Masters, Rate: -1},
+			"a latency < 0": {Masters: good.Masters, MaxLatency: -1},
+		} {
+			_, err := p.Sweep(t.Context(), cfg)
+			assert.ErrorIs(t, err, rmw.ErrInvalid, name)
+		}
+		p.sweep(good)
+		_, err := cutover.New(cutover.Side{}, cutover.Side{}, cutover.Config{}).Sweep(t.Context(), good)
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+	})
+}
+
+// pages is a server with many keys that holds none of them.
+type pages struct {
+	keys int
+	at   func(n int)
+}
+
+func (p pages) Scan(ctx context.Context, cursor uint64, _ string, count int64) *redis.ScanCmd {
+	p.at(int(cursor))
+	names := make([]string, 0, count)
+	for n := int(cursor); n < p.keys && len(names) < int(count); n++ {
+		names = append(names, fmt.Sprintf("%0100d", n))
+	}
+	next := cursor + uint64(len(names))
+	if int(next) == p.keys {
+		next = 0
+	}
+	cmd := redis.NewScanCmd(ctx, nil)
+	cmd.SetVal(names, next)
+	return cmd
+}
+
+// pipelines is a hook for pipelines only.
+type pipelines func(next redis.ProcessPipelineHook) redis.ProcessPipelineHook
+
+func (pipelines) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (pipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (p pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return p(next)
+}
+
+// empty answers that no key exists any more.
+func empty(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(_ context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			cmd.(*redis.StatusCmd).SetVal("none")
+		}
+		return nil
+	}
+}
+
+// The memory of a pass does not grow with the number of keys: 90,000 keys with names of 100 bytes add
+// less than 100 KB.
+func TestSweepMemory(t *testing.T) {
+	long.Repeats(t)
+	grown := func(chosen func(string)) int64 {
+		live := func() int64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		var first, last atomic.Int64
+		master := pages{keys: 100_000, at: func(n int) {
+			switch {
+			case n >= 10_000 && first.Load() == 0:
+				first.Store(live())
+			case n >= 99_000 && last.Load() == 0:
+				last.Store(live())
+			}
+		}}
+		rdb := redis.NewClient(&redis.Options{Addr: "192.0.2.1:1"})
+		defer rdb.Close()
+		rdb.AddHook(pipelines(empty))
+		side := cutover.Side{Store: &place{}, Redis: rdb}
+		s := cutover.New(side, side, cutover.Config{Stage: forward})
+		defer s.Close()
+		pass, err := s.Sweep(t.Context(), cutover.SweepConfig{Masters: []cutover.Scanner{master}, Keys: func(name string) (rmw.Key, bool) {
+			chosen(name)
+			return rmw.Key{}, true
+		}})
+		require.NoError(t, err)
+		require.Equal(t, 100_000, pass.Gone)
+		t.Logf("the live heap grew by %d bytes from 10,000 to 99,000 keys", last.Load()-first.Load())
+		return last.Load() - first.Load()
+	}
+	assert.Less(t, grown(func(string) {}), int64(100<<10))
+	var all []string
+	assert.Greater(t, grown(func(name string) { all = append(all, name) }), int64(5<<20), "control: a list of the names")
+	require.Len(t, all, 100_000)
+}
+
+// A pass without a limit has several batches in flight, and is faster for it. A pass within a limit has one.
+func TestSweepLanes(t *testing.T) {
+	const keys, batches = 200, 20
+	pass := func(rate int) (most int64, took time.Duration) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.fill(keys)
+			var inFlight, top atomic.Int64
+			p := r.open(forward)
+			for _, rdb := range p.clients {
+				rdb.AddHook(pipelines(func(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+					return func(ctx context.Context, cmds []redis.Cmder) error {
+						if name := cmds[0].Name(); name != "evalsha" && name != "type" {
+							return next(ctx, cmds) // of a new connection
+						}
+						now := inFlight.Add(1)
+						defer inFlight.Add(-1)
+						for most := top.Load(); now > most && !top.CompareAndSwap(most, now); most = top.Load() {
+						}
+						return next(ctx, cmds)
+					}
+				}))
+			}
+			cfg := r.old(keys / batches)
+			cfg.Rate = rate
+			began := time.Now()
+			require.Equal(t, keys, p.sweep(cfg).Moved)
+			most, took = top.Load(), time.Since(began)
+			r.requireFilled(keys)
+		})
+		return most, took
+	}
+	most, took := pass(1000)
+	assert.EqualValues(t, 1, most)
+	assert.InDelta(t, keys*time.Millisecond, took, float64(10*time.Millisecond))
+	most, took = pass(0)
+	assert.EqualValues(t, 2, most)
+	assert.Less(t, took, batches*5*flush, "one after the other, the batches take five round trips each")
 }
