@@ -3,6 +3,7 @@ package cutover_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -68,6 +69,33 @@ func TestSweepMovesThereAndBack(t *testing.T) {
 		assert.Equal(t, [2]string{"list", "string"}, r.where("k1"))
 		assert.Equal(t, [2]string{"string", "none"}, r.where("/lock/k1"))
 		assert.Equal(t, [2]string{"string", "string"}, r.where("twice"))
+	})
+}
+
+// publishing is a Source whose epoch grows after some calls.
+type publishing struct{ calls, after *atomic.Int64 }
+
+func (p publishing) Stage(context.Context) (cutover.Stage, error) {
+	if p.calls.Add(1) > p.after.Load() {
+		return at(8, forward), nil
+	}
+	return at(7, forward), nil
+}
+
+// A pass during which the stage changes has no epoch, so that it is no evidence for Complete.
+func TestSweepDuringAPublication(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.fill(50)
+		var calls, after atomic.Int64
+		after.Store(math.MaxInt64)
+		p := r.open(publishing{&calls, &after})
+		assert.EqualValues(t, 7, p.sweep(r.old(7)).Epoch)
+		for _, batches := range []int64{1, calls.Load() - 1} {
+			calls.Store(0)
+			after.Store(batches)
+			assert.Zero(t, p.sweep(r.old(7)).Epoch)
+		}
+		assert.EqualValues(t, 8, p.sweep(r.old(7)).Epoch)
 	})
 }
 
