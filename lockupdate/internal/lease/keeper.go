@@ -313,7 +313,7 @@ func (k *Keeper) Renewed(l *Lease, sent time.Duration, owned bool, err error) (l
 	case !owned:
 		lost = fmt.Errorf("%w: the lock is gone from the server, or another owner holds it", rmw.ErrLockLost)
 		k.loseLocked(l, cause{lock.LossTaken, lost})
-	case k.Now() >= k.expiresLocked(l): // the process has stopped; whoever reads the clock knows
+	case k.Now() >= k.expiresLocked(l): // the process has stopped meanwhile
 		why := k.causeLocked(l)
 		lost = why.why
 		k.loseLocked(l, why)
