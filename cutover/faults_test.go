@@ -22,7 +22,8 @@ import (
 
 func TestLongContract(t *testing.T) {
 	for name, stage := range map[string]cutover.Source{
-		"follow": follow, "copying": forward, "half": cutover.Stage{Phase: cutover.Copying, Percent: 50}, "reverse": reverse, "flips": flips{},
+		"follow": follow, "copying": forward, "reverse": reverse, "flips": flips{},
+		"half": cutover.Stage{Phase: cutover.Copying, Percent: 50},
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch name {

@@ -92,16 +92,20 @@ func TestPreflight(t *testing.T) {
 		"replicas":            {old: with("noeviction", "2"), new: sound, want: "replicas, old: 2: set Config.Replicas to 2"},
 		"replicas, confirmed": {old: with("noeviction", "2"), new: sound, replicas: 2},
 		"new replicas":        {old: sound, new: with("noeviction", "1"), want: "replicas, new: 1: set Config.NewReplicas to 1"},
-		"no Lua": {old: sound, new: sound, want: "scripts, new: ERR unknown command 'EVALSHA': permit EVAL", prepare: func(_ *testing.T, r *rig) {
-			r.proxies[1].Inject(proxytest.Fault{
-				Match:  func(args []string) bool { return strings.HasPrefix(strings.ToLower(args[0]), "eval") },
-				Action: proxytest.RefuseWith, Text: "ERR unknown command 'EVALSHA'", Times: -1,
-			})
-		}},
-		"a marker with an expiry": {old: sound, new: sound, want: "markers with an expiry: 1: PERSIST", prepare: func(t *testing.T, r *rig) {
-			r.open(forward).add("x")
-			require.NoError(t, r.admin(0).Expire(t.Context(), room.Name, time.Hour).Err())
-		}},
+		"no Lua": {
+			old: sound, new: sound, want: "scripts, new: ERR unknown command 'EVALSHA': permit EVAL", prepare: func(_ *testing.T, r *rig) {
+				r.proxies[1].Inject(proxytest.Fault{
+					Match:  func(args []string) bool { return strings.HasPrefix(strings.ToLower(args[0]), "eval") },
+					Action: proxytest.RefuseWith, Text: "ERR unknown command 'EVALSHA'", Times: -1,
+				})
+			},
+		},
+		"a marker with an expiry": {
+			old: sound, new: sound, want: "markers with an expiry: 1: PERSIST", prepare: func(t *testing.T, r *rig) {
+				r.open(forward).add("x")
+				require.NoError(t, r.admin(0).Expire(t.Context(), room.Name, time.Hour).Err())
+			},
+		},
 	} {
 		runShort(t, name, tc.want == "", func(t *testing.T, r *rig) {
 			r.open(follow).add("x")
