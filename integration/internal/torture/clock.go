@@ -11,10 +11,6 @@ import (
 // step is the size of a wall clock step.
 const step = time.Hour
 
-// stepWall steps the wall clock that this process sees, and not the monotonic one. Stepping the machine's own clock would
-// harm other programs. It is nil except on linux/amd64.
-var stepWall func(seconds int64)
-
 // stepClock steps the wall clock of this process forward or back until ctx ends. It returns an error if the clock does
 // not step, since the cell proves nothing then.
 func stepClock(ctx context.Context, rng *rand.Rand, stepWall func(seconds int64), note func(text string)) error {

@@ -10,11 +10,11 @@ var (
 	hook     = sync.OnceFunc(stepsWall)
 )
 
-func init() {
-	stepWall = func(seconds int64) {
-		hook()
-		atomic.AddInt64(&wallStep, seconds)
-	}
+// stepWall steps the wall clock that this process sees, and not the monotonic one. Stepping the machine's own clock would
+// harm other programs.
+var stepWall = func(seconds int64) {
+	hook()
+	atomic.AddInt64(&wallStep, seconds)
 }
 
 // stepsWall puts a function between the runtime and clock_gettime of the kernel's vDSO. The function adds wallStep to the wall clock.

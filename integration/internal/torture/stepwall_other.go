@@ -1,0 +1,5 @@
+//go:build !linux || !amd64
+
+package torture
+
+var stepWall func(seconds int64) // nil: it cannot
