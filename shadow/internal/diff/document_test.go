@@ -1,6 +1,7 @@
 package diff_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,231 +11,169 @@ import (
 	"unicode/utf16"
 
 	"pgregory.net/rapid"
+
+	"github.com/unwatch/unwatch/rmw"
 )
 
-// A document of the tests is nil, a bool, a num, a string, a *list or a map[string]any.
+// A document of the tests is nil, a bool, a num, a string, a []any or a map[string]any. It never changes.
 
-// num is one of the numbers below, which are all different.
+// num is the index of a number.
 type num int
 
-type list struct{ items []any }
-
-// spellings has, for each number, ways to write it.
-func (n num) spellings() []string {
-	return [][]string{
-		{"0", "-0", "0.000", "0e99"},
-		{"1", "1.0", "10e-1", "0.1E+1"},
-		{"-1", "-1.00", "-1e0"},
-		{"9007199254740992", "9007199254740992.0", "9007199254740.992e3"},
-		{"9007199254740993", "9007199254740993.0", "90071992547409930E-1"},
-		{"1e400", "10E399", "0.01e402"},
-		{"123456789012345678901234567890", "12345678901234567890123456789e1"},
-		{"123456789012345678901234567891"},
-	}[n]
+// numbers has, for each number, ways to write it.
+var numbers = [][]string{
+	{"0", "-0", "0.000", "0e99"},
+	{"1", "1.0", "10e-1", "0.1E+1"},
+	{"-1", "-1.00", "-1e0"},
+	{"9007199254740992", "9007199254740992.0", "9007199254740.992e3"},
+	{"9007199254740993", "9007199254740993.0", "90071992547409930E-1"},
+	{"1e400", "10E399", "0.01e402"},
+	{"123456789012345678901234567890", "12345678901234567890123456789e1"},
+	{"123456789012345678901234567891"},
 }
-
-const numbers = 8
-
-// The strings that documents are made of: none is part of what a report itself says.
-var texts = rapid.OneOf(
-	rapid.SampledFrom([]string{"", "0", "X", "ÄÖÜ", "QUOTE\"BACK\\SLASH/", "LINE\nTAB\tBELL\a", "SMILE😀SMILE", "WVUT\u2028"}),
-	rapid.StringMatching(`[G-Z]{4,20}`),
-)
 
 // names are few, so that documents have much in common; "set" is an array whose order
 // does not count.
 var names = rapid.SampledFrom([]string{"a", "b", "id", "long-Name_2", "set", "set"})
 
-// documents returns a generator of objects and arrays.
-func documents(depth int) *rapid.Generator[any] {
+var scalars = rapid.OneOf(
+	rapid.Just[any](nil),
+	rapid.Bool().AsAny(),
+	rapid.Map(rapid.IntRange(0, len(numbers)-1), func(i int) any { return num(i) }),
+	rapid.SampledFrom([]any{"", "0", "X", "ÄÖÜ", "QUOTE\"BACK\\SLASH/", "LINE\nTAB\tBELL\a", "SMILE😀SMILE", "WVUT\u2028"}),
+	rapid.StringMatching(`[G-Z]{4,20}`).AsAny(),
+)
+
+// depth is the number of objects and arrays inside each other.
+const depth = 4
+
+var documents = rapid.OneOf(objects(depth), lists(depth))
+
+func anything(depth int) *rapid.Generator[any] {
+	if depth <= 0 {
+		return scalars
+	}
+	return rapid.OneOf(scalars, lists(depth), objects(depth))
+}
+
+func lists(depth int) *rapid.Generator[any] { return rapid.SliceOfN(anything(depth-1), 0, 4).AsAny() }
+
+func objects(depth int) *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
-		if rapid.Bool().Draw(t, "object") {
-			return aMap(t, depth)
+		fields := map[string]any{}
+		for _, name := range rapid.SliceOfN(names, 0, 4).Draw(t, "names") {
+			values := anything(depth - 1)
+			if name == "set" {
+				values = lists(depth - 1)
+			}
+			fields[name] = values.Draw(t, name)
 		}
-		return aList(t, depth)
+		return fields
 	})
-}
-
-func anything(t *rapid.T, depth int) any {
-	kinds := 5
-	if depth > 0 {
-		kinds = 8
-	}
-	switch rapid.IntRange(0, kinds).Draw(t, "kind") {
-	case 0:
-		return nil
-	case 1:
-		return rapid.Bool().Draw(t, "bool")
-	case 2, 3:
-		return num(rapid.IntRange(0, numbers-1).Draw(t, "number"))
-	case 4, 5:
-		return texts.Draw(t, "text")
-	case 6:
-		return aList(t, depth-1)
-	default:
-		return aMap(t, depth-1)
-	}
-}
-
-func aList(t *rapid.T, depth int) *list {
-	l := &list{}
-	for range rapid.IntRange(0, 4).Draw(t, "length") {
-		l.items = append(l.items, anything(t, depth))
-	}
-	return l
-}
-
-func aMap(t *rapid.T, depth int) map[string]any {
-	m := map[string]any{}
-	for range rapid.IntRange(0, 4).Draw(t, "fields") {
-		name := names.Draw(t, "name")
-		if name == "set" {
-			m[name] = aList(t, max(0, depth-1))
-		} else {
-			m[name] = anything(t, depth)
-		}
-	}
-	return m
-}
-
-// clone returns a deep copy.
-func clone(v any) any {
-	switch v := v.(type) {
-	case *list:
-		c := &list{}
-		for _, item := range v.items {
-			c.items = append(c.items, clone(item))
-		}
-		return c
-	case map[string]any:
-		c := map[string]any{}
-		for name, value := range v {
-			c[name] = clone(value)
-		}
-		return c
-	}
-	return v
 }
 
 // encoder writes a document in one of its many forms.
 type encoder struct {
 	*rand.Rand
 	ordered bool // keep the order of sets, too
-	b       strings.Builder
 }
 
 // encode returns the form of that seed.
-func encode(v any, seed uint64, ordered bool) string {
-	e := encoder{Rand: rand.New(rand.NewPCG(seed, 0)), ordered: ordered}
-	e.value(v, false)
-	return e.b.String()
+func encode(v any, seed uint64, ordered bool) rmw.Value {
+	return rmw.String(encoder{rand.New(rand.NewPCG(seed, 0)), ordered}.value(v, false))
 }
 
-func pick[T any](e *encoder, of ...T) T { return of[e.IntN(len(of))] }
+func pick[T any](e encoder, of ...T) T { return of[e.IntN(len(of))] }
 
-func (e *encoder) space() { e.b.WriteString(pick(e, "", "", "", " ", "\t", "\r\n ")) }
+func (e encoder) space() string { return pick(e, "", "", "", " ", "\t", "\r\n ") }
+
+func (e encoder) shuffle(s []string) { e.Shuffle(len(s), func(i, j int) { s[i], s[j] = s[j], s[i] }) }
 
 // value writes v; of a set in any order.
-func (e *encoder) value(v any, isSet bool) {
-	e.space()
-	defer e.space()
+func (e encoder) value(v any, isSet bool) (text string) {
 	switch v := v.(type) {
 	case num:
-		e.b.WriteString(pick(e, v.spellings()...))
+		text = pick(e, numbers[v]...)
 	case string:
-		e.text(v)
-	case *list:
-		items := slices.Clone(v.items)
+		text = e.text(v)
+	case []any:
+		var items []string
+		for _, item := range v {
+			items = append(items, e.value(item, false))
+		}
 		if isSet && !e.ordered {
-			e.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+			e.shuffle(items)
 		}
-		e.inside("[", "]", len(items), func(i int) { e.value(items[i], false) })
+		text = "[" + e.space() + strings.Join(items, ",") + "]"
 	case map[string]any:
-		fields := slices.Sorted(maps.Keys(v))
-		e.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
-		e.inside("{", "}", len(fields), func(i int) {
-			e.space()
-			e.text(fields[i])
-			e.space()
-			e.b.WriteString(":")
-			e.value(v[fields[i]], fields[i] == "set")
-		})
-	default:
-		fmt.Fprint(&e.b, map[any]string{nil: "null", true: "true", false: "false"}[v])
-	}
-}
-
-func (e *encoder) inside(open, end string, n int, item func(int)) {
-	e.b.WriteString(open)
-	e.space()
-	for i := range n {
-		if i > 0 {
-			e.b.WriteString(",")
+		var fields []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			fields = append(fields, e.space()+e.text(name)+e.space()+":"+e.value(v[name], name == "set"))
 		}
-		item(i)
+		e.shuffle(fields)
+		text = "{" + e.space() + strings.Join(fields, ",") + "}"
+	default:
+		text = map[any]string{nil: "null", true: "true", false: "false"}[v]
 	}
-	e.b.WriteString(end)
+	return e.space() + text + e.space()
 }
 
-func (e *encoder) text(s string) {
+func (e encoder) text(s string) string {
 	if pick(e, true, false) {
 		encoded, _ := json.Marshal(s)
-		e.b.Write(encoded)
-		return
+		return string(encoded)
 	}
-	e.b.WriteString(`"`)
+	var units strings.Builder
 	for _, unit := range utf16.Encode([]rune(s)) {
-		fmt.Fprintf(&e.b, pick(e, `\u%04x`, `\u%04X`), unit)
+		fmt.Fprintf(&units, pick(e, `\u%04x`, `\u%04X`), unit)
 	}
-	e.b.WriteString(`"`)
+	return `"` + units.String() + `"`
 }
 
-// mutation is one change that can be made to a document.
+// mutation is a document with one change, and what a Comparer should call its place.
 type mutation struct {
+	after    any
 	template string
-	// set is the template of the elements of the outermost set that it is in.
-	set  string
-	make func()
+	set      string // the template of the elements of the outermost set that it is in
 }
 
-// mutations returns all single changes, with what a Comparer should call their place.
-func mutations(v any, template, set string) []mutation {
-	var all []mutation
-	add := func(template, set string, change func()) { all = append(all, mutation{template, set, change}) }
+// mutations returns all single changes of the document at that place.
+func mutations(v any, template, set string) (all []mutation) {
+	add := func(at string, after any) { all = append(all, mutation{after, at, set}) }
+	part := func(at, set string, part any, put func(any) any) { // all changes of a part of v
+		for _, m := range mutations(part, at, set) {
+			all = append(all, mutation{put(m.after), m.template, m.set})
+		}
+		add(at, put(other(part)))
+	}
 	switch v := v.(type) {
 	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			at := strings.TrimPrefix(template+"."+name, ".")
-			within := set
-			if list, ok := v[name].(*list); ok && name == "set" {
-				if within == "" {
-					within = at + "[]"
-				}
-				all = append(all, mutationsOfList(list, at, within)...)
-			} else {
-				all = append(all, mutations(v[name], at, set)...)
-			}
-			add(at, set, func() { v[name] = other(v[name]) })
-			add(at, set, func() { delete(v, name) })
+		with := func(name string, value any) any {
+			changed := maps.Clone(v)
+			changed[name] = value
+			return changed
 		}
-		add(strings.TrimPrefix(template+".new", "."), set, func() { v["new"] = nil })
-	case *list:
-		all = append(all, mutationsOfList(v, template, set)...)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			at, within := strings.TrimPrefix(template+"."+name, "."), set
+			if name == "set" {
+				within = cmp.Or(set, at+"[]")
+			}
+			part(at, within, v[name], func(value any) any { return with(name, value) })
+			without := maps.Clone(v)
+			delete(without, name)
+			add(at, without)
+		}
+		add(strings.TrimPrefix(template+".new", "."), with("new", nil))
+	case []any:
+		at := template + "[]"
+		for i, item := range v {
+			part(at, set, item, func(value any) any { return slices.Replace(slices.Clone(v), i, i+1, value) })
+			add(at, slices.Delete(slices.Clone(v), i, i+1))
+			add(at, slices.Insert(slices.Clone(v), i, item))
+		}
+		add(at, append(slices.Clone(v), nil))
 	}
 	return all
-}
-
-func mutationsOfList(l *list, template, set string) []mutation {
-	at := template + "[]"
-	var all []mutation
-	for i := range l.items {
-		all = append(all, mutations(l.items[i], at, set)...)
-		all = append(all,
-			mutation{at, set, func() { l.items[i] = other(l.items[i]) }},
-			mutation{at, set, func() { l.items = slices.Delete(l.items, i, i+1) }},
-			mutation{at, set, func() { l.items = slices.Insert(l.items, i, l.items[i]) }})
-	}
-	return append(all, mutation{at, set, func() { l.items = append(l.items, nil) }})
 }
 
 // other returns something else.
@@ -245,7 +184,7 @@ func other(v any) any {
 	case bool:
 		return num(0)
 	case num:
-		return (v + 1) % numbers
+		return (v + 1) % num(len(numbers))
 	case string:
 		return v + "X"
 	}

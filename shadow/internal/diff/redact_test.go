@@ -9,25 +9,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/internal/diff"
 )
 
-// tokens returns both tokens of the first difference.
-func tokens(t *testing.T, r *diff.Redactor, rules diff.Rules, a, b rmw.Value) (string, string) {
-	t.Helper()
-	differences := compile(t, rules).Compare(a, b).Differences
-	require.NotEmpty(t, differences)
-	return r.Token(differences[0].A), r.Token(differences[0].B)
-}
-
 func TestTokens(t *testing.T) {
-	r := diff.NewRedactor([]byte("k"))
+	r, c := diff.NewRedactor([]byte("k")), compile(t, diff.Rules{})
 	of := func(value string) string {
-		token, _ := tokens(t, r, diff.Rules{}, rmw.String(`{"a":`+value+`}`), rmw.String(`{}`))
-		return token
+		return r.Token(c.Compare(rmw.String(`{"a":`+value+`}`), rmw.String(`{}`)).Differences[0].A)
 	}
 	for value, want := range map[string]string{
 		"null": `^null$`, "true": `^true$`, "false": `^false$`, "0": `^0$`, "-0.0e5": `^0$`, `""`: `^""$`, `"0"`: `^"0"$`,
@@ -50,42 +40,36 @@ func TestTokens(t *testing.T) {
 }
 
 func TestShow(t *testing.T) {
-	r := diff.NewRedactor(nil)
-	rules := diff.Rules{Show: []string{"a", "."}}
-	a, b := tokens(t, r, rules, rmw.String(`{"a":"two\nlines\u202e\u001b[1m"}`), rmw.String(`{"a":12.50}`))
-	assert.Equal(t, `"two\nlines\u202e\x1b[1m"`, a)
-	assert.Equal(t, "12.50", b)
-
-	a, b = tokens(t, r, rules, rmw.String(`{"a":"`+strings.Repeat("é", 65)+`"}`), rmw.String(`{"a":`+strings.Repeat("1", 65)+`}`))
-	assert.Equal(t, `"`+strings.Repeat("é", 64)+`"…`, a)
-	assert.Equal(t, strings.Repeat("1", 64)+"…", b)
-
-	a, b = tokens(t, r, rules, rmw.String("41"), rmw.String("\xff42"))
-	assert.Equal(t, `"41"`, a)
-	assert.Equal(t, `"\xff42"`, b)
-
-	a, _ = tokens(t, r, rules, rmw.String(`{"a":{"b":"secret"}}`), rmw.String(`{}`))
-	assert.Regexp(t, `^object\(1\)#`, a, "what is below has rules of its own")
-	a, _ = tokens(t, r, rules, rmw.String(`{"a":{"b":"secret"}}`), rmw.String(`{"a":{}}`))
-	assert.Regexp(t, `^string\(6\)#`, a)
-	a, _ = tokens(t, r, rules, rmw.String("[1]"), rmw.String("7"))
-	assert.Regexp(t, `^array\(1\)#`, a)
-	a, _ = tokens(t, r, rules, hash("a", "41"), hash("a", "42"))
-	assert.Equal(t, `"41"`, a)
+	c := compile(t, diff.Rules{Show: []string{"a", "."}})
+	s, long := rmw.String, strings.Repeat("é", 64)
+	for want, pair := range map[string][2]rmw.Value{
+		`a: "two\nlines\u202e\x1b[1m", 12.50`:                  {s(`{"a":"two\nlines\u202e\u001b[1m"}`), s(`{"a":12.50}`)},
+		`a: "` + long + `"…, ` + strings.Repeat("1", 64) + "…": {s(`{"a":"` + long + `é"}`), s(`{"a":` + strings.Repeat("1", 65) + `}`)},
+		`: "41", "\xff42"`:       {s("41"), s("\xff42")},
+		`: array(1), "7"`:        {s("[1]"), s("7")},
+		`a: object(1), absent`:   {s(`{"a":{"b":"secret"}}`), s(`{}`)},
+		`a.b: string(6), absent`: {s(`{"a":{"b":"secret"}}`), s(`{"a":{}}`)}, // it has rules of its own
+		`a: "41", "42"`:          {hash("a", "41"), hash("a", "42")},
+	} {
+		assert.Equal(t, []string{want}, found(c.Compare(pair[0], pair[1])))
+	}
 }
 
 func TestPaths(t *testing.T) {
 	r := diff.NewRedactor([]byte("k"))
 	c := compile(t, diff.Rules{Keys: []string{"unread.*"}, Sets: []string{"set"}})
 	path := func(a, b string) string { return r.Path(c.Compare(rmw.String(a), rmw.String(b)).Differences[0]) }
-	assert.Equal(t, "members[1].name", path(`{"members":[{},{"name":"x"}]}`, `{"members":[{},{}]}`))
-	assert.Equal(t, "set[].name", path(`{"set":[{"name":"x"}]}`, `{"set":[{}]}`))
-	assert.Equal(t, "members[]", path(`{"members":[1]}`, `{"members":[]}`))
-	assert.Equal(t, "", path(`1`, `2`))
-	assert.Equal(t, "grid[0][2]", path(`{"grid":[[1,2,3]]}`, `{"grid":[[1,2,4]]}`))
-	ann, eve := path(`{"unread":{"ann":1}}`, `{}`), path(`{"unread":{"eve":{"n":1}}}`, `{"unread":{"eve":{}}}`)
-	assert.Equal(t, "unread", ann)
-	assert.Regexp(t, `^unread\.\{#[0-9a-f]{8}\}\.n$`, eve)
+	for want, pair := range map[string][2]string{
+		"members[1].name": {`{"members":[{},{"name":"x"}]}`, `{"members":[{},{}]}`},
+		"set[].name":      {`{"set":[{"name":"x"}]}`, `{"set":[{}]}`},
+		"members[]":       {`{"members":[1]}`, `{"members":[]}`},
+		"":                {`1`, `2`},
+		"grid[0][2]":      {`{"grid":[[1,2,3]]}`, `{"grid":[[1,2,4]]}`},
+		"unread":          {`{"unread":{"ann":1}}`, `{}`},
+	} {
+		assert.Equal(t, want, path(pair[0], pair[1]))
+	}
+	assert.Regexp(t, `^unread\.\{#[0-9a-f]{8}\}\.n$`, path(`{"unread":{"eve":{"n":1}}}`, `{"unread":{"eve":{}}}`))
 	assert.NotEqual(t, path(`{"a@b":1}`, `{}`), path(`{"b@a":1}`, `{}`))
 	assert.Equal(t, "here", r.Path(diff.Difference{Template: "here"}))
 }
