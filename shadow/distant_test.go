@@ -96,13 +96,7 @@ func (d *distant) arrive(ctx context.Context) error {
 }
 
 func (d *distant) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
-	if err := d.arrive(ctx); err != nil {
-		return rmw.Value{}, err
-	}
-	v, err := d.Memory.Read(ctx, key)
-	if err == nil && !d.pass(ctx) {
-		return rmw.Value{}, d.fails(ctx, rmw.ErrUnavailable)
-	}
+	v, _, err := d.Peek(ctx, key)
 	return v, err
 }
 

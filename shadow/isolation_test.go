@@ -35,17 +35,22 @@ func compared(r *report.Report, c report.Comparator) (n int64) {
 	return n
 }
 
+// unreachable is a path out of reach.
+func unreachable(state outage) *distant {
+	d := newDistant(1, 0, 0)
+	d.become(state)
+	return d
+}
+
 // A hung hidden path delays no caller, and the calls that were not compared are counted.
 func TestHungPathDelaysNoCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newDistant(1, 0, 0)
-		hidden.become(hanging)
+		hidden := unreachable(hanging)
 		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2})
 		began := time.Now()
 		calls(t, s, 1000, 10)
 		assert.Zero(t, time.Since(began), "no call waits")
-		r := s.Report()
-		addsUp(t, r)
+		r := reported(t, s)
 		assert.EqualValues(t, 950, passed(r, report.Seeded)[notcompared.DroppedQueue])
 		assert.EqualValues(t, 50, r.Health.Queue)
 		assert.EqualValues(t, 50, r.Health.QueueMost)
@@ -56,15 +61,13 @@ func TestHungPathDelaysNoCaller(t *testing.T) {
 
 func TestCloseIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newDistant(1, 0, 0)
-		hidden.become(hanging)
+		hidden := unreachable(hanging)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{Timeout: time.Hour})
 		calls(t, s, 100, 100)
 		began := time.Now()
 		require.ErrorContains(t, s.Close(), "before all calls were compared")
 		assert.Equal(t, 5*time.Second, time.Since(began))
-		r := s.Report()
-		addsUp(t, r)
+		r := reported(t, s)
 		assert.Zero(t, r.Health.Queue)
 		assert.Zero(t, r.Health.QueueBytes)
 		assert.Equal(t, "off", r.Mode)
@@ -77,8 +80,7 @@ func TestCloseIsBounded(t *testing.T) {
 
 func TestKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newDistant(1, 0, 0)
-		hidden.become(hanging)
+		hidden := unreachable(hanging)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{})
 		calls(t, s, 100, 100)
 		s.Kill("too much load")
@@ -87,8 +89,7 @@ func TestKill(t *testing.T) {
 		calls(t, s, 100, 100)
 		synctest.Wait()
 		assert.Equal(t, sent, hidden.calls.Load())
-		r := s.Report()
-		addsUp(t, r)
+		r := reported(t, s)
 		assert.Zero(t, r.Health.Queue)
 		assert.Equal(t, "killed", r.Processes[0].Reason)
 		assert.Empty(t, r.Health.Candidate.Errors, "Kill cancelled the calls")
@@ -101,19 +102,16 @@ func TestKill(t *testing.T) {
 
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newDistant(1, 0, 0)
-		hidden.become(refusing)
+		hidden := unreachable(refusing)
 		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{})
-		load := func() {
+		load := func() *report.Report {
 			for i := range 200 {
 				increment(t, s, i)
 				time.Sleep(time.Millisecond)
 			}
-			require.NoError(t, s.Drain(t.Context()))
+			return drained(t, s)
 		}
-		load()
-		r := s.Report()
-		addsUp(t, r)
+		r := load()
 		assert.Equal(t, "open", r.Health.Breaker)
 		assert.Positive(t, r.Health.BreakerTrips)
 		assert.Positive(t, passed(r, report.Seeded)[notcompared.DroppedBreaker])
@@ -123,8 +121,7 @@ func TestBreaker(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		load()
 		time.Sleep(6 * time.Second)
-		load()
-		r = s.Report()
+		r = load()
 		assert.Equal(t, "closed", r.Health.Breaker)
 		assert.Empty(t, named(r))
 	})
@@ -132,15 +129,13 @@ func TestBreaker(t *testing.T) {
 
 func TestBytesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := newDistant(1, 0, 0)
-		hidden.become(hanging)
+		hidden := unreachable(hanging)
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueBytes: 100_000})
 		large := rmw.String(string(make([]byte, 10_000)))
 		for i := range 100 {
 			set(t, s, counter(i), large)
 		}
-		r := s.Report()
-		addsUp(t, r)
+		r := reported(t, s)
 		assert.LessOrEqual(t, r.Health.QueueBytes, int64(100_000))
 		assert.EqualValues(t, 91, passed(r, report.Seeded)[notcompared.DroppedBytes])
 		s.Kill("the test is over")
@@ -171,9 +166,8 @@ func TestFnRunsOnServingPathOnly(t *testing.T) {
 				return add(ctx, cur)
 			})
 		}
-		require.NoError(t, s.Drain(t.Context()))
+		assert.EqualValues(t, 100, compared(drained(t, s), report.Lockstep))
 		assert.Equal(t, 100, runs)
-		assert.EqualValues(t, 100, compared(s.Report(), report.Lockstep))
 	})
 }
 
@@ -196,8 +190,7 @@ func TestPanicsOfProject(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			require.NoError(t, s.Drain(ctx))
-			r := s.Report()
-			addsUp(t, r)
+			r := reported(t, s)
 			assert.Positive(t, r.Health.Panics)
 			assert.Positive(t, passed(r, report.Seeded)[notcompared.ShadowPanic])
 			assert.EqualValues(t, 10, passed(r, report.Lockstep)[notcompared.ShadowPanic])
@@ -261,11 +254,7 @@ func TestServingPathFails(t *testing.T) {
 		assert.Empty(t, named(r))
 		tally := r.Operations[0].Tallies[report.Lockstep]
 		assert.EqualValues(t, 1, tally.Classes[report.DriftGap], tally)
-		for range 2 {
-			v, err := s.Verify(t.Context())
-			require.NoError(t, err)
-			assert.EqualValues(t, 1, v.Equal)
-		}
+		assert.EqualValues(t, 1, verified(t, s, 2).Equal)
 	})
 }
 
@@ -301,7 +290,7 @@ func TestDropsOfTheBusiestMinute(t *testing.T) {
 func TestPathIgnoresItsCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
-		hidden := keyed(func(key rmw.Key) rmw.Key { <-end; return key })
+		hidden := keyed(func(*rmw.Key) { <-end })
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2, Sole: true})
 		began := time.Now()
 		calls(t, s, 200, 2)
@@ -310,14 +299,13 @@ func TestPathIgnoresItsCtx(t *testing.T) {
 		require.NoError(t, err)
 		assert.Zero(t, time.Since(began), "neither a caller nor the verifier waits")
 		time.Sleep(time.Hour)
-		r := s.Report()
-		addsUp(t, r)
+		r := reported(t, s)
 		assert.EqualValues(t, 50, r.Health.Queue)
 		assert.NotEqual(t, report.Ready, r.Judge(report.Policy{}).State)
 		require.ErrorContains(t, s.Close(), "does not end although its ctx has")
 		close(end)
 		synctest.Wait()
-		addsUp(t, s.Report())
+		reported(t, s)
 	})
 }
 

@@ -45,8 +45,7 @@ func TestLockstepOfABusyKeyInAFleet(t *testing.T) {
 		all.Wait()
 		assert.Less(t, time.Since(began), calls*50*time.Millisecond)
 		for _, s := range fleet {
-			r := s.Report()
-			addsUp(t, r)
+			r := reported(t, s)
 			assert.Empty(t, r.Health.Resyncs)
 			for _, op := range r.Operations {
 				assert.Equal(t, map[report.Class]int64{report.Match: calls / processes}, op.Tallies[report.Lockstep].Classes)
@@ -56,21 +55,17 @@ func TestLockstepOfABusyKeyInAFleet(t *testing.T) {
 	})
 }
 
-// tardy is a path that answers late after it created a key, which other calls already see.
-func tardy() *mutant {
-	return after(func(_ *mutant, _ rmw.Key, res rmw.Result) {
-		if !res.Before.Exists() {
-			time.Sleep(30 * time.Millisecond)
-		}
-	})
-}
-
 // A key's second call may arrive before the first, in one process or in two. Lockstep must
 // begin with the first.
 func TestLockstepWaitsForAKeysFirstCall(t *testing.T) {
 	for _, processes := range []int{1, 2} {
 		run(t, strconv.Itoa(processes), func(t *testing.T) {
-			serving, hidden := tardy(), rmwtest.NewMemory()
+			hidden := rmwtest.NewMemory()
+			serving := after(func(_ *mutant, _ rmw.Key, res *rmw.Result) { // other calls see the new key before it answers
+				if !res.Before.Exists() {
+					time.Sleep(30 * time.Millisecond)
+				}
+			})
 			var fleet []*shadow.Store
 			for i := range processes {
 				fleet = append(fleet, shadow.New(serving, hidden,

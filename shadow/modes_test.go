@@ -21,30 +21,27 @@ import (
 // in it.
 func TestKeysAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		sampled := func(percent float64) map[string]bool {
+			hidden := rmwtest.NewMemory()
+			s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Off: true})
+			require.NoError(t, s.SetPercent(percent, "a test"))
+			calls(t, s, 2000, 2000)
+			drained(t, s)
+			in := map[string]bool{}
+			for i := range 2000 {
+				v, err := hidden.Read(t.Context(), counter(i))
+				require.NoError(t, err)
+				if v.Exists() {
+					in[counter(i).Name] = true
+				}
+			}
+			return in
+		}
 		before := map[string]bool{}
 		for _, percent := range []float64{0, 1, 10, 50, 100} {
-			in := map[string]bool{}
-			for range 2 { // processes
-				hidden := rmwtest.NewMemory()
-				s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Off: true})
-				require.NoError(t, s.SetPercent(percent, "a test"))
-				calls(t, s, 2000, 2000)
-				require.NoError(t, s.Drain(t.Context()))
-				was := len(in)
-				for i := range 2000 {
-					v, err := hidden.Read(t.Context(), counter(i))
-					require.NoError(t, err)
-					if v.Exists() {
-						in[counter(i).Name] = true
-					}
-				}
-				if was > 0 {
-					assert.Len(t, in, was, "the same in every process")
-				}
-			}
-			for name := range before {
-				assert.Contains(t, in, name)
-			}
+			in := sampled(percent)
+			assert.Equal(t, in, sampled(percent), "the same in every process")
+			assert.Subset(t, in, before)
 			assert.InDelta(t, 20*percent, len(in), 60)
 			before = in
 		}
@@ -73,14 +70,9 @@ func TestReverse(t *testing.T) {
 		legacy, candidate := rmwtest.NewMemory(), dropsZeroFields()
 		s := open(t, legacy, candidate, shadow.Config{Serve: shadow.Candidate, Sole: true})
 		traffic(t, s, 4, 100, 4)
-		require.NoError(t, s.Drain(t.Context()))
-		for range 2 {
-			v, err := s.Verify(t.Context())
-			require.NoError(t, err)
-			assert.Equal(t, v.Checked, v.Equal)
-		}
-		r := s.Report()
-		addsUp(t, r)
+		v := verified(t, s, 2)
+		assert.Equal(t, v.Checked, v.Equal)
+		r := reported(t, s)
 		assert.Equal(t, "reverse", r.Mode)
 		assert.Empty(t, named(r), "the serving path is right by definition")
 		for _, op := range r.Operations {
@@ -105,9 +97,8 @@ func TestReverseReportsAreStable(t *testing.T) {
 			Serve: shadow.Candidate, Sole: true, Domains: map[string]shadow.Domain{"n": {Show: []string{"rating"}}},
 		})
 		set(t, s, counter(1), rmw.String(`{"id":1,"rating":0}`))
-		require.NoError(t, s.Drain(t.Context()))
 		for range 3 {
-			samples := s.Report().Samples
+			samples := drained(t, s).Samples
 			require.Len(t, samples, 1)
 			assert.Equal(t, []report.Difference{{Path: "rating", Legacy: "absent", Candidate: "0"}}, samples[0].Differences)
 		}
@@ -117,15 +108,15 @@ func TestReverseReportsAreStable(t *testing.T) {
 // The report of an A/A run calibrates the next run.
 func TestCalibration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		aa := verdictOn(t, rmwtest.NewMemory(), shadow.Config{AA: true, Sole: true}, nil)
+		aa := verdictOn(t, rmwtest.NewMemory(), shadow.Config{AA: true, Sole: true})
 		assert.True(t, aa.AA)
-		ab := verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: aa, Sole: true}, nil)
+		ab := verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: aa, Sole: true})
 		require.NotNil(t, ab.Calibration)
 		assert.Zero(t, ab.Calibration.Blocking)
 		assert.Positive(t, ab.Calibration.Compared)
 
-		noisy := verdictOn(t, dropsZeroFields(), shadow.Config{AA: true, Sole: true}, nil)
-		ab = verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: noisy, Sole: true}, nil)
+		noisy := verdictOn(t, dropsZeroFields(), shadow.Config{AA: true, Sole: true})
+		ab = verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: noisy, Sole: true})
 		assert.Positive(t, ab.Calibration.Blocking)
 		assert.Equal(t, report.NotReady, ab.Judge(report.Policy{}).State, "its calibration was noisy")
 	})
@@ -135,12 +126,9 @@ func TestCalibration(t *testing.T) {
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := report.Policy{Rate: 0.05, Keys: -1, Contended: -1, Uncalibrated: true, Errors: 0.01, LockTimeouts: 0.01}
-		r := verdictAfter(t, 1000, rmwtest.NewMemory(), shadow.Config{Sole: true, Policy: policy}, nil)
+		r := verdictAfter(t, 1000, rmwtest.NewMemory(), shadow.Config{Sole: true, Policy: policy})
 		v := r.Judge(policy)
-		for _, g := range v.Gates {
-			assert.Equal(t, report.Ready, g.State, "%+v", g)
-		}
-		assert.Zero(t, v.State.ExitCode())
+		assert.Equal(t, report.Ready, v.State, "%+v", v)
 	})
 }
 
@@ -164,7 +152,7 @@ func TestFleet(t *testing.T) {
 		}
 		r, err := shadow.Collect(t.Context(), candidate, "shadow:test")
 		require.NoError(t, err)
-		addsUp(t, r)
+		require.NoError(t, r.Check())
 		assert.Len(t, r.Processes, 3)
 		assert.Empty(t, named(r))
 		var sum int64
@@ -239,13 +227,12 @@ func TestReset(t *testing.T) {
 		s.Reset("ticket", "mistyped")
 		assert.Empty(t, s.Report().Operations, "an operation without a call is not created")
 		traffic(t, s, 2, 50, 3)
-		require.NoError(t, s.Drain(t.Context()))
-		require.NotEmpty(t, named(s.Report()))
-		for _, op := range s.Report().Operations {
+		r := drained(t, s)
+		require.NotEmpty(t, named(r))
+		for _, op := range r.Operations {
 			s.Reset(op.Domain, op.Name)
 		}
-		r := s.Report()
-		addsUp(t, r)
+		r = reported(t, s)
 		assert.Empty(t, named(r))
 		assert.Zero(t, compared(r, report.Seeded))
 	})

@@ -2,8 +2,10 @@ package shadow_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,18 +22,15 @@ import (
 )
 
 // verdictOn runs traffic on a candidate and returns the report.
-func verdictOn(t *testing.T, candidate rmw.Store, cfg shadow.Config, meanwhile func()) *report.Report {
+func verdictOn(t *testing.T, candidate rmw.Store, cfg shadow.Config) *report.Report {
 	t.Helper()
-	return verdictAfter(t, 150, candidate, cfg, meanwhile)
+	return verdictAfter(t, 150, candidate, cfg)
 }
 
-func verdictAfter(t *testing.T, calls int, candidate rmw.Store, cfg shadow.Config, meanwhile func()) *report.Report {
+func verdictAfter(t *testing.T, calls int, candidate rmw.Store, cfg shadow.Config) *report.Report {
 	t.Helper()
 	cfg.Reads = 100
 	s := shadow.New(rmwtest.NewMemory(), candidate, cfg)
-	if meanwhile != nil {
-		go meanwhile()
-	}
 	traffic(t, s, 6, calls, 4)
 	time.Sleep(5 * time.Second) // kept expiries grow older
 	slowTraffic(t, s, 4, 60)
@@ -62,71 +61,106 @@ func named(r *report.Report) map[string]int64 {
 	return found
 }
 
-// fault is a fault of a candidate, and the finding and the advice that name it.
+// fault is a fault of a candidate, and the finding that names it: comparator, class and path.
 type fault struct {
-	name      string
-	candidate func() *mutant
-	want      string // comparator, class, path
-	explain   string // part of a sample
-	advice    string // part of a gate's advice
+	name, want string
+	candidate  *mutant
 }
 
 func faults() []fault {
+	evicted := every(20)
 	return []fault{
-		{name: "drops a zero field", candidate: dropsZeroFields, want: "seeded value rating"},
-		{name: "rounds numbers", candidate: roundsNumbers, want: "seeded value id"},
-		{name: "sorts lists", candidate: sortsLists, want: "seeded value notes[]"},
-		{name: "drops a field of a hash", candidate: dropsAField, want: "seeded value limit"},
-		{name: "drops the expiry", candidate: dropsTTL, want: "seeded ttl "},
-		{name: "mistakes units", candidate: mistakesUnits, want: "seeded ttl "},
-		{name: "shows empty for absent", candidate: emptyForAbsent, want: "seeded value "},
-		{name: "forgets refusals", candidate: forgetsRefusals, want: "seeded error_class "},
-		{name: "renames refusals", candidate: renamesRefusals, want: "seeded error_class "},
-		{name: "refuses commands", candidate: refusesCommands, want: "seeded error_class "},
-		{name: "is not guarded", candidate: unguarded, want: "free lost_update "},
-		{name: "applies twice", candidate: appliesTwice, want: "free double_apply "},
-		{name: "reads from a replica", candidate: readsLate, want: "seeded value "},
-		{name: "answers otherwise", candidate: answersOtherwise, want: "seeded value state"},
-		{name: "guards no fields", candidate: guardsNoFields, want: "free lost_update "},
-		{name: "mistakes what was before", candidate: mistakesBefore, want: "seeded value state"},
-		{name: "deletes what is kept", candidate: deletesForKeep, want: "seeded value "},
-		{name: "drops expiries of hashes", candidate: dropsTTLOfHashes, want: "seeded ttl "},
-		{name: "denies its writes", candidate: deniesWrites, want: "seeded value "},
-		{name: "applies twice when contended", candidate: appliesTwiceUnderContention, want: "free double_apply "},
-		{name: "outlives its lease", candidate: outlivesItsLease, want: "free lost_update "},
-		{
-			name: "leases for too short", candidate: leasesForTooShort, want: "free lost_update ",
-			explain: "made while its fn ran", advice: "the lease that ends before fn does",
-		},
-		{
-			name: "deletes unguarded", candidate: deletesUnguarded, want: "free lost_update ",
-			explain: "a delete removed an update that was made while its fn ran", advice: "the delete that is not guarded",
-		},
-		{
-			name: "guards the beginning", candidate: guardsTheBeginning, want: "free lost_update ",
-			explain: "overwrote another one", advice: "guarded by the whole value",
-		},
-		{
-			name: "starts expiries anew", candidate: startsExpiriesAnew, want: "free ttl ",
-			explain: "an update that keeps the expiry has changed it", advice: "must not start it anew",
-		},
-		{
-			name: "loses writes", candidate: losesWrites, want: "seeded lost_write ",
-			advice: "the candidate reports a write that is not stored",
-		},
-		{
-			name: "evicts writes", candidate: evicts, want: "seeded lost_write ",
-			advice: "the candidate reports a write that is not stored",
-		},
+		{"drops a zero field", "seeded value rating", dropsZeroFields()},
+		{"rounds numbers", "seeded value id", editing(func(doc map[string]any) {
+			for name, v := range doc {
+				if n, ok := v.(json.Number); ok {
+					doc[name], _ = n.Float64()
+				}
+			}
+		})},
+		{"sorts lists", "seeded value notes[]", editing(func(doc map[string]any) {
+			if list, ok := doc["notes"].([]any); ok {
+				slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+			}
+		})},
+		{"drops a field of a hash", "seeded value limit", storing(func(v rmw.Value) rmw.Value {
+			if v.Kind() == rmw.KindHash {
+				v = v.Without("limit")
+			}
+			return v
+		})},
+		{"drops the expiry", "seeded ttl ", keyed(func(key *rmw.Key) { key.TTL = rmw.NoTTL })},
+		{"mistakes units", "seeded ttl ", keyed(func(key *rmw.Key) {
+			if key.TTL > 0 {
+				key.TTL /= 1000
+			}
+		})},
+		{"shows empty for absent", "seeded value ", calling(func(key rmw.Key, fn rmw.UpdateFunc) rmw.UpdateFunc {
+			return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				if !cur.Exists() && key.Kind == rmw.KindString {
+					cur = rmw.String("")
+				}
+				return fn(ctx, cur)
+			}
+		})},
+		{"forgets refusals", "seeded error_class ", forgetsRefusals()},
+		{"renames refusals", "seeded error_class ", renamesRefusals()},
+		{"refuses commands", "seeded error_class ", before(func(_ context.Context, key rmw.Key) error {
+			if key.Kind == rmw.KindHash {
+				return rmw.ErrUnsupported
+			}
+			return nil
+		})},
+		{"is not guarded", "free lost_update ", unguarded()},
+		{"applies twice", "free double_apply ", appliesTwice()},
+		{"reads from a replica", "seeded value ", readsLate()},
+		{"answers otherwise", "seeded value state", after(func(_ *mutant, _ rmw.Key, res *rmw.Result) { res.After = res.Before })},
+		{"guards no fields", "free lost_update ", guardsNoFields()},
+		{"mistakes what was before", "seeded value state", after(func(_ *mutant, _ rmw.Key, res *rmw.Result) { res.Before = res.After })},
+		{"deletes what is kept", "seeded value ", deciding(func(_ rmw.Key, cur, next rmw.Value, err error) (rmw.Value, error) {
+			if err == nil && next.Equal(cur) && next.TTL() == 0 {
+				return rmw.Value{}, nil
+			}
+			return next, err
+		})},
+		{"drops expiries of hashes", "seeded ttl ", keyed(func(key *rmw.Key) {
+			if key.Kind == rmw.KindHash {
+				key.TTL = rmw.NoTTL
+			}
+		})},
+		{"denies its writes", "seeded value ", after(func(_ *mutant, _ rmw.Key, res *rmw.Result) { res.Written = false })},
+		{"applies twice when contended", "free double_apply ", appliesTwiceUnderContention()},
+		{"outlives its lease", "free lost_update ", outlivesItsLease()},
+		{"leases for too short", "free lost_update ", leasesForTooShort()},
+		{"deletes unguarded", "free lost_update ", guardedBy(func(read, now, next rmw.Value) bool {
+			return !next.Exists() || now.Equal(read)
+		})},
+		{"guards the beginning", "free lost_update ", guardsTheBeginning()},
+		{"starts expiries anew", "free ttl ", startsExpiriesAnew()},
+		{"loses writes", "seeded lost_write ", losesWrites()},
+		{"evicts writes", "seeded lost_write ", after(func(m *mutant, key rmw.Key, res *rmw.Result) {
+			if res.Written && evicted() {
+				_ = m.Set(context.Background(), key.Name, rmw.Value{}, 0)
+			}
+		})},
 	}
 }
 
-// Each fault is found by its comparator. Where one fault has several causes, the samples
-// and the advice name the one.
+// causes has, where one finding has several causes, a part of a sample and of the advice that name the one.
+var causes = map[string]struct{ explain, advice string }{
+	"leases for too short": {"made while its fn ran", "the lease that ends before fn does"},
+	"deletes unguarded":    {"a delete removed an update that was made while its fn ran", "the delete that is not guarded"},
+	"guards the beginning": {"overwrote another one", "guarded by the whole value"},
+	"starts expiries anew": {"an update that keeps the expiry has changed it", "must not start it anew"},
+	"loses writes":         {"", "the candidate reports a write that is not stored"},
+	"evicts writes":        {"", "the candidate reports a write that is not stored"},
+}
+
+// Each fault is found by its comparator.
 func TestMutants(t *testing.T) {
 	for _, m := range faults() {
 		run(t, m.name, func(t *testing.T) {
-			r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
+			r := verdictOn(t, m.candidate, shadow.Config{Sole: true})
 			assert.Contains(t, named(r), m.want)
 			v := r.Judge(report.Policy{})
 			assert.Equal(t, report.NotReady, v.State)
@@ -136,12 +170,12 @@ func TestMutants(t *testing.T) {
 					explained.WriteString(s.Explain + "\n")
 				}
 			}
-			assert.Contains(t, explained.String(), m.explain)
+			assert.Contains(t, explained.String(), causes[m.name].explain)
 			gate := "divergence"
 			if strings.HasPrefix(m.want, string(report.Free)) {
 				gate = "audit"
 			}
-			assert.Contains(t, why(v, gate), m.advice)
+			assert.Contains(t, why(v, gate), causes[m.name].advice)
 			if strings.Contains(m.want, string(report.LostWrite)) {
 				assert.NotContains(t, why(v, gate), "codec", named(r))
 			}
@@ -166,18 +200,40 @@ func TestTheGuideListsTheMutants(t *testing.T) {
 // A candidate that does not answer has no finding, and is not ready either. The advice
 // names the reason.
 func TestMutantsThatDoNotAnswer(t *testing.T) {
+	givesUp := every(10)
 	for _, m := range []struct {
 		name      string
-		candidate func() *mutant
 		want      report.Reason
 		advice    []string
+		candidate *mutant
 	}{
-		{"is slow", slow, notcompared.ShadowTimeout, []string{"out of reach"}}, // by then, the breaker is open
-		{"panics", panics, notcompared.ShadowPanic, []string{"panicked"}},
-		{"is contended", contended, notcompared.ShadowContended, []string{"mostly shadow_contended", "MaxWait", "hot key"}},
+		// By the time of the verdict, the breaker is open.
+		{"is slow", notcompared.ShadowTimeout, []string{"out of reach"}, before(func(ctx context.Context, _ rmw.Key) error {
+			select {
+			case <-time.After(3 * time.Second):
+				return nil
+			case <-ctx.Done():
+				return rmw.ErrUnavailable
+			}
+		})},
+		{"panics", notcompared.ShadowPanic, []string{"panicked"}, before(func(_ context.Context, key rmw.Key) error {
+			if strings.HasSuffix(key.Name, "1}") || strings.HasSuffix(key.Name, "1") {
+				panic("boom: " + key.Name)
+			}
+			return nil
+		})},
+		{
+			"is contended", notcompared.ShadowContended, []string{"mostly shadow_contended", "MaxWait", "hot key"},
+			before(func(context.Context, rmw.Key) error {
+				if givesUp() {
+					return rmw.ErrContended
+				}
+				return nil
+			}),
+		},
 	} {
 		run(t, m.name, func(t *testing.T) {
-			r := verdictOn(t, m.candidate(), shadow.Config{Sole: true}, nil)
+			r := verdictOn(t, m.candidate, shadow.Config{Sole: true})
 			assert.Empty(t, named(r))
 			var missed int64
 			for _, c := range report.Comparators() {
@@ -210,10 +266,11 @@ func TestForeignWriter(t *testing.T) {
 	} {
 		run(t, m.name, func(t *testing.T) {
 			candidate := rmwtest.NewMemory()
-			r := verdictOn(t, candidate, shadow.Config{Sole: m.sole}, func() {
+			go func() {
 				time.Sleep(m.when)
 				assert.NoError(t, candidate.Set(t.Context(), "ticket:1", rmw.String(`{"id":7,"state":"stolen"}`), rmw.NoTTL))
-			})
+			}()
+			r := verdictOn(t, candidate, shadow.Config{Sole: m.sole})
 			assert.Contains(t, named(r), m.want)
 			assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 		})
@@ -224,7 +281,7 @@ func TestForeignWriter(t *testing.T) {
 func TestNoMutant(t *testing.T) {
 	for _, sole := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			r := verdictOn(t, rmwtest.NewMemory(), shadow.Config{Sole: sole}, nil)
+			r := verdictOn(t, rmwtest.NewMemory(), shadow.Config{Sole: sole})
 			assert.Empty(t, named(r))
 			assert.Equal(t, r.Verify.Checked, r.Verify.Equal)
 			assert.Positive(t, r.Verify.Checked)
@@ -246,14 +303,14 @@ func why(v report.Verdict, gate string) (text string) {
 
 // aliases is a candidate that stores keys under other names.
 func aliases(name func(name string) string) *mutant {
-	change := func(key rmw.Key) rmw.Key {
+	m := keyed(func(key *rmw.Key) { key.Name = name(key.Name) })
+	m.read = func(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 		key.Name = name(key.Name)
-		return key
+		return m.Memory.Read(ctx, key)
 	}
-	m := keyed(change)
-	m.read = func(ctx context.Context, key rmw.Key) (rmw.Value, error) { return m.Memory.Read(ctx, change(key)) }
 	m.peek = func(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
-		return m.Memory.Peek(ctx, change(key))
+		key.Name = name(key.Name)
+		return m.Memory.Peek(ctx, key)
 	}
 	return m
 }

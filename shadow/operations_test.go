@@ -33,7 +33,7 @@ func TestTooManyOperations(t *testing.T) {
 		write := func(label string, i int) {
 			ctx := rmw.WithOperation(t.Context(), "op"+strconv.Itoa(i))
 			_, err := s.Update(ctx, rmw.Key{Name: label + strconv.Itoa(i), Label: label},
-				func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.String(`{"at":"now"}`), nil })
+				always(rmw.String(`{"at":"now"}`)))
 			require.NoError(t, err)
 		}
 		for i := range 300 {
@@ -61,7 +61,7 @@ func TestScratchKeysExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		seen := map[string]time.Duration{} // by kind
-		hidden := after(func(m *mutant, key rmw.Key, _ rmw.Result) {
+		hidden := after(func(m *mutant, key rmw.Key, _ *rmw.Result) {
 			mu.Lock()
 			defer mu.Unlock()
 			kind, _, scratch := strings.Cut(key.Name, ":")
@@ -89,64 +89,50 @@ func draw(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		env.Now().UnixNano(), env.NewID(), env.NewID(), env.Rand().IntN(6), len(cur.Text()))), nil
 }
 
-func runPure(t *testing.T, fn rmw.UpdateFunc, candidate rmw.Store) *report.Report {
-	t.Helper()
-	s := shadow.New(rmwtest.NewMemory(), candidate, shadow.Config{Sole: true, Pure: []string{"game/draw"}})
-	ctx := rmw.WithOperation(t.Context(), "draw")
-	for i := range 50 {
-		_, err := s.Update(ctx, rmw.Key{Name: "game:" + strconv.Itoa(i%3), Label: "game"}, fn)
-		require.NoError(t, err)
-		time.Sleep(time.Millisecond)
-	}
-	require.NoError(t, s.Drain(t.Context()))
-	require.NoError(t, s.Close())
-	addsUp(t, s.Report())
-	return s.Report()
-}
-
-// A pure operation runs again with the same Env, and returns the same result.
-func TestPureOperationsRunAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var runs atomic.Int64
-		r := runPure(t, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			runs.Add(1)
-			return draw(ctx, cur)
-		}, rmwtest.NewMemory())
-		assert.Empty(t, named(r))
-		assert.EqualValues(t, 100, runs.Load(), "once to serve, once to compare")
-		assert.EqualValues(t, 50, compared(r, report.Seeded))
-	})
-}
-
-// A pure operation is not blamed for a fault of the path.
-func TestPureOperationsAreNotBlamed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := runPure(t, draw, editing(func(doc map[string]any) { delete(doc, "id") }))
-		assert.Contains(t, named(r), "seeded value id")
-		assert.NotContains(t, named(r), "seeded nondeterministic id")
-	})
-}
-
-// An operation that is registered as pure and is not is a finding of its own.
-func TestNondeterminismIsNamed(t *testing.T) {
-	for name, fn := range map[string]rmw.UpdateFunc{
-		"clock": func(context.Context, rmw.Value) (rmw.Value, error) {
+// A pure operation runs again with the same Env. It returns the same result, unless it is registered as pure and is not.
+// It is not blamed for a fault of the path.
+func TestPureOperations(t *testing.T) {
+	for name, of := range map[string]struct {
+		fn        rmw.UpdateFunc
+		candidate *mutant
+		found     []string // by the seeded comparison
+	}{
+		"no fault":          {draw, newMutant(), nil},
+		"fault of the path": {draw, editing(func(doc map[string]any) { delete(doc, "id") }), []string{"seeded value id"}},
+		"clock": {func(context.Context, rmw.Value) (rmw.Value, error) {
 			return rmw.String(fmt.Sprintf(`{"at":%d}`, time.Now().UnixNano())), nil
-		},
-		"chance": func(context.Context, rmw.Value) (rmw.Value, error) {
+		}, newMutant(), []string{"seeded nondeterministic at"}},
+		"chance": {func(context.Context, rmw.Value) (rmw.Value, error) {
 			return rmw.String(fmt.Sprintf(`{"at":%d}`, rand.Uint64())), nil
-		},
+		}, newMutant(), []string{"seeded nondeterministic at"}},
 	} {
 		run(t, name, func(t *testing.T) {
-			hidden := rmwtest.NewMemory()
-			r := runPure(t, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				next, err := fn(ctx, cur)
-				time.Sleep(time.Microsecond) // the clock goes on
-				return next, err
-			}, hidden)
-			assert.Contains(t, named(r), "seeded nondeterministic at")
-			assert.NotContains(t, named(r), "seeded value at")
-			assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
+			s := open(t, rmwtest.NewMemory(), of.candidate, shadow.Config{Sole: true, Pure: []string{"game/draw"}})
+			var runs atomic.Int64
+			for i := range 50 {
+				_, err := s.Update(rmw.WithOperation(t.Context(), "draw"), rmw.Key{Name: "game:" + strconv.Itoa(i%3), Label: "game"},
+					func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+						runs.Add(1)
+						next, err := of.fn(ctx, cur)
+						time.Sleep(time.Microsecond) // the clock goes on
+						return next, err
+					})
+				require.NoError(t, err)
+				time.Sleep(time.Millisecond)
+			}
+			r := drained(t, s)
+			if of.found == nil {
+				assert.EqualValues(t, 100, runs.Load(), "once to serve, once to compare")
+			}
+			assert.EqualValues(t, 50, compared(r, report.Seeded))
+			var found []string
+			for what := range named(r) {
+				if strings.HasPrefix(what, "seeded ") {
+					found = append(found, what)
+				}
+			}
+			assert.Equal(t, of.found, found)
+			assert.Equal(t, of.found != nil, r.Judge(report.Policy{}).State == report.NotReady)
 		})
 	}
 }
@@ -173,23 +159,23 @@ func (reasons) Error() string { return "refused" }
 
 // A refusal of any type is compared, also one that errors.Is does not match.
 func TestRefusalWithoutEquality(t *testing.T) {
-	for name, of := range map[string]struct {
+	for _, of := range []struct {
+		name      string
 		candidate func() *mutant
-		want      map[string]int64
+		found     int64
 	}{
-		"no fault":         {func() *mutant { return &mutant{Memory: rmwtest.NewMemory()} }, map[string]int64{}},
-		"forgets refusals": {forgetsRefusals, map[string]int64{"seeded error_class ": 1}},
-		"renames refusals": {renamesRefusals, map[string]int64{"seeded error_class ": 1}},
+		{"no fault", newMutant, 0}, {"forgets refusals", forgetsRefusals, 1}, {"renames refusals", renamesRefusals, 1},
 	} {
 		for _, refusal := range []error{detailed{[]string{"state", "closed"}}, reasons{"state", "closed"}} {
-			run(t, fmt.Sprintf("%s/%T", name, refusal), func(t *testing.T) {
+			run(t, fmt.Sprintf("%s/%T", of.name, refusal), func(t *testing.T) {
 				s := open(t, rmwtest.NewMemory(), of.candidate(), shadow.Config{Sole: true})
 				_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
 					return rmw.Value{}, refusal
 				})
 				require.IsType(t, refusal, err)
 				r := drained(t, s)
-				assert.Equal(t, of.want, named(r))
+				assert.Equal(t, of.found, named(r)["seeded error_class "])
+				assert.Len(t, named(r), int(of.found))
 				assert.EqualValues(t, 1, compared(r, report.Seeded))
 				assert.Zero(t, r.Health.Panics)
 			})

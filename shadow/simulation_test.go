@@ -92,9 +92,6 @@ func change(r *rand.Rand, kind rmw.Kind, ttl time.Duration) (string, rmw.UpdateF
 		}
 		return rmw.String(text)
 	}
-	always := func(v rmw.Value) rmw.UpdateFunc {
-		return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
-	}
 	switch n := r.IntN(12); {
 	case n < 2:
 		return "toggle", always(set(text))
@@ -181,7 +178,7 @@ func (s *simulation) disturb(t *testing.T, r *rand.Rand, ended <-chan struct{}) 
 			_, err := p.Verify(t.Context())
 			assert.NoError(t, err)
 		}
-		addsUp(t, p.Report())
+		reported(t, p)
 	}
 }
 
@@ -215,8 +212,7 @@ func (s *simulation) run(t *testing.T) {
 	s.traffic(t)
 	s.verify(t)
 	for _, p := range s.fleet {
-		r := p.Report()
-		addsUp(t, r)
+		r := reported(t, p)
 		s.sums.add(r)
 		assert.Empty(t, named(r), "seed %d, %s: %s", s.seed, r.Processes[0].Name, findingsOf(r))
 		assert.Zero(t, r.Health.Queue)
