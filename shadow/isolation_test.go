@@ -2,6 +2,7 @@ package shadow_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,21 +43,32 @@ func unreachable(state outage) *distant {
 	return d
 }
 
-// A hung hidden path delays no caller, and the calls that were not compared are counted.
+// A hung hidden path delays no caller. The bounded queue drops calls, which are counted.
 func TestHungPathDelaysNoCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hidden := unreachable(hanging)
-		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2})
-		began := time.Now()
-		calls(t, s, 1000, 10)
-		assert.Zero(t, time.Since(began), "no call waits")
-		r := reported(t, s)
-		assert.EqualValues(t, 950, passed(r, report.Seeded)[notcompared.DroppedQueue])
-		assert.EqualValues(t, 50, r.Health.Queue)
-		assert.EqualValues(t, 50, r.Health.QueueMost)
-		hidden.become(up)
-		assert.Empty(t, named(drained(t, s)), "an outage is no finding")
-	})
+	for why, of := range map[report.Reason]struct {
+		cfg    shadow.Config
+		queued int64
+	}{
+		notcompared.DroppedQueue: {shadow.Config{QueueCalls: 50, Workers: 2}, 50},
+		notcompared.DroppedBytes: {shadow.Config{QueueBytes: 100_000}, 9},
+	} {
+		run(t, string(why), func(t *testing.T) {
+			hidden := unreachable(hanging)
+			s := open(t, rmwtest.NewMemory(), hidden, of.cfg)
+			began := time.Now()
+			for i := range 100 {
+				set(t, s, counter(i), rmw.String(strings.Repeat("x", 10_000)))
+			}
+			assert.Zero(t, time.Since(began), "no call waits")
+			r := reported(t, s)
+			assert.EqualValues(t, 100-of.queued, passed(r, report.Seeded)[why])
+			assert.Equal(t, of.queued, r.Health.Queue)
+			assert.Equal(t, of.queued, r.Health.QueueMost)
+			assert.Less(t, r.Health.QueueBytes, of.queued*11_000)
+			hidden.become(up)
+			assert.Empty(t, named(drained(t, s)), "an outage is no finding")
+		})
+	}
 }
 
 func TestCloseIsBounded(t *testing.T) {
@@ -124,21 +136,6 @@ func TestBreaker(t *testing.T) {
 		r = load()
 		assert.Equal(t, "closed", r.Health.Breaker)
 		assert.Empty(t, named(r))
-	})
-}
-
-func TestBytesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hidden := unreachable(hanging)
-		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueBytes: 100_000})
-		large := rmw.String(string(make([]byte, 10_000)))
-		for i := range 100 {
-			set(t, s, counter(i), large)
-		}
-		r := reported(t, s)
-		assert.LessOrEqual(t, r.Health.QueueBytes, int64(100_000))
-		assert.EqualValues(t, 91, passed(r, report.Seeded)[notcompared.DroppedBytes])
-		s.Kill("the test is over")
 	})
 }
 

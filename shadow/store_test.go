@@ -151,7 +151,7 @@ func TestHandler(t *testing.T) {
 	s := shadow.New(rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{Name: "tickets", Sole: true})
 	mux := http.NewServeMux()
 	mux.Handle("/debug/shadow/", s.Handler())
-	update(t, s, counter(1), one(operations()["open"], 1))
+	set(t, s, counter(1), rmw.String(`{"rating":0}`))
 	require.NoError(t, s.Drain(t.Context()))
 	for target, want := range map[string]string{
 		"":        "tickets",
