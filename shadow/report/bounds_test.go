@@ -7,44 +7,43 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestRateUpperMatchesPublishedTables(t *testing.T) {
+func TestRatesMatchPublishedTables(t *testing.T) {
+	upper, lower := rateUpper, rateLower
 	for _, c := range []struct {
+		bound      func(events, n int64, confidence float64) float64
 		events, n  int64
 		confidence float64
 		want       float64
 	}{
 		// n·p of a Poisson distribution: half the χ² quantile of 2x+2 degrees of freedom.
-		{0, 1e6, 0.95, 2.9957e-6},
-		{1, 1e6, 0.95, 4.7439e-6},
-		{2, 1e6, 0.95, 6.2958e-6},
-		{3, 1e6, 0.95, 7.7537e-6},
-		{10, 1e6, 0.95, 16.962e-6},
-		{0, 1e6, 0.99, 4.6052e-6},
-		{5, 1e6, 0.99, 13.109e-6},
+		{upper, 0, 1e6, 0.95, 2.9957e-6},
+		{upper, 1, 1e6, 0.95, 4.7439e-6},
+		{upper, 2, 1e6, 0.95, 6.2958e-6},
+		{upper, 3, 1e6, 0.95, 7.7537e-6},
+		{upper, 10, 1e6, 0.95, 16.962e-6},
+		{upper, 0, 1e6, 0.99, 4.6052e-6},
+		{upper, 5, 1e6, 0.99, 13.109e-6},
+		{lower, 1, 1e6, 0.95, 0.0512933e-6},
+		{lower, 2, 1e6, 0.95, 0.355362e-6},
 		// Clopper and Pearson of small samples.
-		{0, 10, 0.95, 0.258866},
-		{1, 10, 0.95, 0.394163},
-		{3, 10, 0.95, 0.606624},
-		{5, 20, 0.975, 0.491046},
-		{0, 27_434, 0.95, 1.0919e-4},
-		{0, 0, 0.95, 1},
-		{7, 7, 0.95, 1},
-		{-1, 10, 0.95, 0.258866},
+		{upper, 0, 10, 0.95, 0.258866},
+		{upper, 1, 10, 0.95, 0.394163},
+		{upper, 3, 10, 0.95, 0.606624},
+		{upper, 5, 20, 0.975, 0.491046},
+		{upper, 0, 27_434, 0.95, 1.0919e-4},
+		{upper, 0, 0, 0.95, 1},
+		{upper, 7, 7, 0.95, 1},
+		{upper, -1, 10, 0.95, 0.258866},
+		{lower, 5, 20, 0.975, 0.086571},
+		{lower, 10, 10, 0.95, math.Pow(0.05, 0.1)},
+		{lower, 11, 10, 0.95, math.Pow(0.05, 0.1)},
 	} {
-		assert.InEpsilon(t, c.want, rateUpper(c.events, c.n, c.confidence), 1e-4, "%+v", c)
+		assert.InEpsilon(t, c.want, c.bound(c.events, c.n, c.confidence), 1e-4, "%+v", c)
 	}
-	assert.Less(t, rateUpper(0, 29_956, 0.95), 1e-4)
-	assert.Greater(t, rateUpper(0, 29_955, 0.95), 1e-4)
-}
-
-func TestRateLowerMatchesPublishedTables(t *testing.T) {
-	assert.InEpsilon(t, 0.0512933e-6, rateLower(1, 1e6, 0.95), 1e-4)
-	assert.InEpsilon(t, 0.355362e-6, rateLower(2, 1e6, 0.95), 1e-4)
-	assert.InEpsilon(t, 0.086571, rateLower(5, 20, 0.975), 1e-4)
-	assert.InEpsilon(t, math.Pow(0.05, 0.1), rateLower(10, 10, 0.95), 1e-6)
-	assert.InEpsilon(t, math.Pow(0.05, 0.1), rateLower(11, 10, 0.95), 1e-6)
 	assert.Zero(t, rateLower(0, 10, 0.95))
 	assert.Zero(t, rateLower(3, 0, 0.95))
+	assert.Less(t, rateUpper(0, 29_956, 0.95), 1e-4)
+	assert.Greater(t, rateUpper(0, 29_955, 0.95), 1e-4)
 }
 
 func TestCallsFor(t *testing.T) {

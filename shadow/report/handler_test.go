@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/pagetest"
 	"github.com/unwatch/unwatch/internal/testing/reporttest"
@@ -34,74 +33,78 @@ func serve(h http.Handler, method, target string) answer {
 func notReady(context.Context) (*report.Report, error) { return reporttest.NotReady(), nil }
 
 func TestHandler(t *testing.T) {
+	const html, json, text = "text/html; charset=utf-8", "application/json", "text/plain; charset=utf-8"
+	const metrics = "text/plain; version=0.0.4; charset=utf-8"
+	h := report.Handler(notReady, report.Policy{})
 	mux := http.NewServeMux()
-	mux.Handle("/debug/shadow/", report.Handler(notReady, report.Policy{}))
+	mux.Handle("/debug/shadow/", h)
+	mux.Handle("/a/", http.StripPrefix("/a", h))
+	mux.Handle("/b/", http.StripPrefix("/b/", h))
+	file := "shadow-customer-service-20260302T141200Z."
 	for _, test := range []struct {
-		method, below string
-		status        int
-		kind          string // Content-Type, until its semicolon
-		has           string // in the body
+		method, target string
+		status         int
+		kind, has      string // Content-Type, and a part of the body
+		refresh, file  string
 	}{
-		{"GET", "", 200, "text/html", "<!DOCTYPE html>"},
-		{"GET", "?format=html", 200, "text/html", "<!DOCTYPE html>"},
-		{"GET", "?format=json", 200, "application/json", `"schema"`},
-		{"GET", "?format=text", 200, "text/plain", ""},
-		{"GET", "?format=metrics", 200, "text/plain", "# TYPE shadow_verdict gauge\n"},
-		{"GET", "metrics", 200, "text/plain", "# TYPE shadow_verdict gauge\n"},
-		{"GET", "metrics?format=json", 200, "application/json", `"schema"`},
-		{"GET", "metrics/", 200, "text/html", "<!DOCTYPE html>"},
-		{"GET", "nometrics", 200, "text/html", "<!DOCTYPE html>"},
-		{"GET", "?format=xml", 400, "text/plain", `format is "xml": want html, json, text or metrics`},
-		{"GET", "?format=%3Cscript%3E", 400, "text/plain", `format is "<script>"`},
-		{"GET", "?live=soon", 400, "text/plain", `live is "soon": want a number of seconds from 2 to 3600`},
-		{"GET", "?download=yes", 400, "text/plain", `download is "yes": want 1, or no value`},
-		{"POST", "", 405, "text/plain", "read with GET"},
-		{"DELETE", "?format=json", 405, "text/plain", "read with GET"},
-		{"POST", "metrics", 405, "text/plain", "read with GET"},
+		{"GET", "", 200, html, "<!DOCTYPE html>", "", ""},
+		{"GET", "?format=html", 200, html, "<!DOCTYPE html>", "", ""},
+		{"GET", "?format=json", 200, json, `"schema"`, "", ""},
+		{"GET", "?format=text", 200, text, "NOT READY", "", ""},
+		{"GET", "?format=metrics", 200, metrics, "# TYPE shadow_verdict gauge\n", "", ""},
+		{"GET", "metrics", 200, metrics, "# TYPE shadow_verdict gauge\n", "", ""},
+		{"GET", "metrics?format=json", 200, json, `"schema"`, "", ""},
+		{"GET", "metrics/", 200, html, "<!DOCTYPE html>", "", ""},
+		{"GET", "nometrics", 200, html, "<!DOCTYPE html>", "", ""},
+		{"GET", "/a/metrics", 200, metrics, "# TYPE shadow_verdict gauge\n", "", ""},
+		{"GET", "/b/metrics", 200, metrics, "# TYPE shadow_verdict gauge\n", "", ""},
+		{"GET", "?format=xml", 400, text, `format is "xml": want html, json, text or metrics`, "", ""},
+		{"GET", "?format=%3Cscript%3E", 400, text, `format is "<script>"`, "", ""},
+		{"GET", "?live=soon", 400, text, `live is "soon": want a number of seconds from 2 to 3600`, "", ""},
+		{"GET", "?download=yes", 400, text, `download is "yes": want 1, or no value`, "", ""},
+		{"POST", "", 405, text, "read with GET", "", ""},
+		{"DELETE", "?format=json", 405, text, "read with GET", "", ""},
+		{"POST", "metrics", 405, text, "read with GET", "", ""},
+		{"GET", "?live=5", 200, html, `<a href="?"`, "5", ""}, // the way to stop
+		{"GET", "?live=1", 200, html, `<a href="?"`, "2", ""},
+		{"GET", "?live=-7", 200, html, `<a href="?"`, "2", ""},
+		{"GET", "?live=86400", 200, html, `<a href="?"`, "3600", ""},
+		{"GET", "?live=", 200, html, `<a href="?live=5"`, "", ""},
+		{"GET", "?live=5&format=text", 200, text, "NOT READY", "5", ""},
+		{"GET", "?live=5&format=json", 200, json, `"schema"`, "", ""},
+		{"GET", "metrics?live=5", 200, metrics, "", "", ""},
+		{"GET", "?download=1", 200, html, "<!DOCTYPE html>", "", file + "html"},
+		{"GET", "?download=1&format=json", 200, json, `"schema"`, "", file + "json"},
+		{"GET", "?download=1&format=text", 200, text, "NOT READY", "", file + "txt"},
+		{"GET", "metrics?download=1", 200, metrics, "", "", file + "prom"},
 	} {
-		t.Run(test.method+test.below, func(t *testing.T) {
-			response := serve(mux, test.method, "/debug/shadow/"+test.below)
+		target := test.target
+		if !strings.HasPrefix(target, "/") {
+			target = "/debug/shadow/" + target
+		}
+		t.Run(test.method+target, func(t *testing.T) {
+			response := serve(mux, test.method, target)
 			assert.Equal(t, test.status, response.status)
-			kind, _, _ := strings.Cut(response.header.Get("Content-Type"), ";")
-			assert.Equal(t, test.kind, kind)
 			assert.Contains(t, response.body, test.has)
+			if test.file != "" {
+				test.file = `attachment; filename="` + test.file + `"`
+			}
+			for name, want := range map[string]string{
+				"Content-Type": test.kind, "Refresh": test.refresh, "Content-Disposition": test.file,
+				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+			} {
+				assert.Equal(t, want, response.header.Get(name), name)
+			}
 			assert.Contains(t, response.header.Get("Content-Security-Policy"), "default-src 'none'")
 			assert.Contains(t, response.header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
-			assert.Equal(t, "nosniff", response.header.Get("X-Content-Type-Options"))
-			assert.Equal(t, "no-referrer", response.header.Get("Referrer-Policy"))
-			assert.Equal(t, "no-store", response.header.Get("Cache-Control"))
 			assert.Equal(t, test.status == 405, response.header.Get("Allow") == "GET, HEAD")
+			if test.status == 200 { // HEAD has the same headers, and no body
+				head := serve(mux, "HEAD", target)
+				assert.Equal(t, answer{response.status, response.header, ""}, head)
+			}
 		})
 	}
-}
-
-// HEAD has the headers of GET, and no body.
-func TestHandlerHead(t *testing.T) {
-	h := report.Handler(notReady, report.Policy{})
-	for _, target := range []string{"/", "/metrics"} {
-		got, head := serve(h, "GET", target), serve(h, "HEAD", target)
-		assert.Equal(t, got.status, head.status)
-		assert.Equal(t, got.header, head.header)
-		assert.Empty(t, head.body)
-	}
-}
-
-// The path /metrics has the metrics and their Content-Type under any prefix.
-func TestHandlerMetrics(t *testing.T) {
-	h := report.Handler(notReady, report.Policy{})
-	var want strings.Builder
-	require.NoError(t, reporttest.NotReady().WriteMetrics(&want, report.Policy{}))
-	for target, mounted := range map[string]http.Handler{
-		"/metrics":              h,
-		"/debug/shadow/metrics": h,
-		"/a/metrics":            http.StripPrefix("/a", h),
-		"/b/metrics":            http.StripPrefix("/b/", h),
-	} {
-		response := serve(mounted, "GET", target)
-		assert.Equal(t, 200, response.status, target)
-		assert.Equal(t, "text/plain; version=0.0.4; charset=utf-8", response.header.Get("Content-Type"), target)
-		assert.Equal(t, want.String(), response.body, target)
-	}
+	assert.Equal(t, metricsOf(t, reporttest.NotReady()), serve(h, "GET", "/metrics").body)
 }
 
 // The Content-Security-Policy permits the page's own style. The page links to the other formats.
@@ -118,35 +121,12 @@ func TestHandlerPage(t *testing.T) {
 	assert.Equal(t, map[string]bool{
 		"?format=json": true, "?format=text": true, "?format=metrics": true, "?download=1": true, "?live=5": true,
 	}, links)
-	assert.Empty(t, response.header.Get("Refresh"))
-}
-
-func TestHandlerLive(t *testing.T) {
-	h := report.Handler(notReady, report.Policy{})
-	for query, want := range map[string]string{"?live=5": "5", "?live=1": "2", "?live=-7": "2", "?live=86400": "3600", "?live=": ""} {
-		response := serve(h, "GET", "/"+query)
-		assert.Equal(t, want, response.header.Get("Refresh"), query)
-		assert.Equal(t, want != "", strings.Contains(response.body, `<a href="?"`), "the way to stop")
-	}
-	assert.Equal(t, "5", serve(h, "GET", "/?live=5&format=text").header.Get("Refresh"))
-	assert.Empty(t, serve(h, "GET", "/?live=5&format=json").header.Get("Refresh"))
-	assert.Empty(t, serve(h, "GET", "/metrics?live=5").header.Get("Refresh"))
 }
 
 // A saved page has no links to a server.
 func TestHandlerDownload(t *testing.T) {
 	h := report.Handler(notReady, report.Policy{})
-	for query, name := range map[string]string{
-		"?download=1":             "shadow-customer-service-20260302T141200Z.html",
-		"?download=1&format=json": "shadow-customer-service-20260302T141200Z.json",
-		"?download=1&format=text": "shadow-customer-service-20260302T141200Z.txt",
-		"metrics?download=1":      "shadow-customer-service-20260302T141200Z.prom",
-	} {
-		response := serve(h, "GET", "/"+query)
-		assert.Equal(t, `attachment; filename="`+name+`"`, response.header.Get("Content-Disposition"))
-	}
 	assert.Equal(t, render(t, reporttest.NotReady()), serve(h, "GET", "/?download=1&live=5").body)
-	assert.Empty(t, serve(h, "GET", "/").header.Get("Content-Disposition"))
 
 	odd := report.Handler(func(context.Context) (*report.Report, error) {
 		r := reporttest.Empty()
@@ -172,9 +152,8 @@ func TestHandlerHidesErrorsOfTheSource(t *testing.T) {
 		h := report.Handler(func(context.Context) (*report.Report, error) { return nil, fail }, report.Policy{})
 		response := serve(h, "GET", "/")
 		assert.Equal(t, 500, response.status)
-		body := response.body
-		assert.Contains(t, body, text)
-		assert.NotContains(t, body, "10.1.2.3")
+		assert.Contains(t, response.body, text)
+		assert.NotContains(t, response.body, "10.1.2.3")
 		assert.Contains(t, log.String(), fail.Error())
 		assert.Equal(t, "no-store", response.header.Get("Cache-Control"))
 	}

@@ -12,21 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPageNumbers(t *testing.T) {
-	assert.Equal(t, "512 bytes", pageBytes(512))
-	assert.Equal(t, "1.87 KiB", pageBytes(1912))
-	assert.Equal(t, "16 MiB", pageBytes(16<<20))
-	assert.Equal(t, "30 d", pageExpiry("720h0m0s"))
-	assert.Equal(t, "none", pageExpiry("none"))
-}
-
-func TestPageHeadline(t *testing.T) {
-	for cause, want := range map[string]string{
-		"all 3 differ":       "All 3 differ",
-		"session/close, two": "session/close, two",
-		"":                   "",
+func TestPageTexts(t *testing.T) {
+	for want, got := range map[string]string{
+		"512 bytes": pageBytes(512), "1.87 KiB": pageBytes(1912), "16 MiB": pageBytes(16 << 20),
+		"30 d": pageExpiry("720h0m0s"), "none": pageExpiry("none"),
+		"All 3 differ": pageHeadline("all 3 differ"), "session/close, two": pageHeadline("session/close, two"), "": pageHeadline(""),
 	} {
-		assert.Equal(t, want, pageHeadline(cause))
+		assert.Equal(t, want, got)
 	}
 }
 
