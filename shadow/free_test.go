@@ -139,7 +139,7 @@ func TestForcedConflictIsNoError(t *testing.T) {
 func TestLatencyLeavesOutFn(t *testing.T) {
 	for _, pure := range [][]string{nil, {"n/update"}} {
 		synctest.Test(t, func(t *testing.T) {
-			slow := keyed(func(*rmw.Key) { time.Sleep(15 * time.Millisecond) })
+			slow := before(func(context.Context, rmw.Key) error { time.Sleep(15 * time.Millisecond); return nil })
 			s := open(t, rmwtest.NewMemory(), slow, shadow.Config{Sole: true, Pure: pure})
 			for i := range 500 {
 				update(t, s, counter(i/2), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {

@@ -287,7 +287,7 @@ func TestDropsOfTheBusiestMinute(t *testing.T) {
 func TestPathIgnoresItsCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
-		hidden := keyed(func(*rmw.Key) { <-end })
+		hidden := before(func(context.Context, rmw.Key) error { <-end; return nil })
 		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2, Sole: true})
 		began := time.Now()
 		calls(t, s, 200, 2)

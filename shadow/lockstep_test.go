@@ -91,51 +91,36 @@ func TestLockstepWaitsForAKeysFirstCall(t *testing.T) {
 	}
 }
 
-// merging is a path that guards and writes only the fields of a hash that fn changes. Other
-// fields may change meanwhile; the Result has the stored hash.
-type merging struct {
-	*rmwtest.Memory
-	meanwhile func() // another update, once
-}
-
-func (p *merging) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	seen, err := p.Read(ctx, key)
-	if err != nil {
-		return rmw.Result{}, err
-	}
-	next, err := fn(ctx, seen)
-	if err != nil {
-		return rmw.Result{Before: seen}, err
-	}
-	if others := p.meanwhile; others != nil {
-		p.meanwhile = nil
-		others()
-	}
-	return p.Memory.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		for name, text := range next.Fields() {
-			if was, _ := seen.Field(name); was != text {
-				cur = cur.With(name, text)
-			}
-		}
-		return cur, nil
-	})
-}
-
+// A path may guard and write only the fields of a hash that fn changes. Other fields may
+// change meanwhile; the Result has the stored hash.
 func TestLockstepOfSingleFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		serving := &merging{Memory: rmwtest.NewMemory()}
-		s := open(t, rmwtest.NewMemory(), serving, shadow.Config{Serve: shadow.Candidate, Sole: true})
-		key := rmw.Key{Name: "agent", Kind: rmw.KindHash}
-		give := func(name, text string) {
-			update(t, s, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				if !cur.Exists() {
-					return rmw.Hash(map[string]string{name: text}), nil
+		serving, meanwhile := newMutant(), func() {}
+		serving.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+			seen, err := serving.Read(ctx, key)
+			require.NoError(t, err)
+			next, err := fn(ctx, seen)
+			require.NoError(t, err)
+			others := meanwhile
+			meanwhile = func() {}
+			others()
+			return serving.Memory.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				for name, text := range next.Fields() {
+					if was, _ := seen.Field(name); was != text {
+						cur = cur.With(name, text)
+					}
 				}
+				return cur, nil
+			})
+		}
+		s := open(t, rmwtest.NewMemory(), serving, shadow.Config{Serve: shadow.Candidate, Sole: true})
+		give := func(name, text string) {
+			update(t, s, rmw.Key{Name: "agent", Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 				return cur.With(name, text), nil
 			})
 		}
 		give("status", "away")
-		serving.meanwhile = func() { give("load", "3") }
+		meanwhile = func() { give("load", "3") }
 		give("status", "here")
 		r := drained(t, s)
 		require.Len(t, r.Operations, 1)

@@ -121,6 +121,14 @@ func keyed(change func(key *rmw.Key)) *mutant {
 		change(&key)
 		return m.Memory.Update(ctx, key, fn)
 	}
+	m.read = func(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+		change(&key)
+		return m.Memory.Read(ctx, key)
+	}
+	m.peek = func(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
+		change(&key)
+		return m.Memory.Peek(ctx, key)
+	}
 	return m
 }
 
@@ -170,14 +178,14 @@ func renamesRefusals() *mutant {
 
 // readsLate reads from a replica that is behind.
 func readsLate() *mutant {
-	var before sync.Map
+	var previous sync.Map
 	m := after(func(_ *mutant, key rmw.Key, res *rmw.Result) {
 		if res.Written {
-			before.Store(key.Name, res.Before)
+			previous.Store(key.Name, res.Before)
 		}
 	})
 	m.read = func(ctx context.Context, key rmw.Key) (rmw.Value, error) {
-		if v, ok := before.LoadAndDelete(key.Name); ok { // only the first read is late
+		if v, ok := previous.LoadAndDelete(key.Name); ok { // only the first read is late
 			return v.(rmw.Value), nil
 		}
 		return m.Memory.Read(ctx, key)

@@ -158,7 +158,11 @@ var causes = map[string]struct{ explain, advice string }{
 
 // Each fault is found by its comparator.
 func TestMutants(t *testing.T) {
-	for _, m := range faults() {
+	all := faults()
+	for name := range causes {
+		assert.True(t, slices.ContainsFunc(all, func(m fault) bool { return m.name == name }), name)
+	}
+	for _, m := range all {
 		run(t, m.name, func(t *testing.T) {
 			r := verdictOn(t, m.candidate, shadow.Config{Sole: true})
 			assert.Contains(t, named(r), m.want)
@@ -301,20 +305,6 @@ func why(v report.Verdict, gate string) (text string) {
 	return text
 }
 
-// aliases is a candidate that stores keys under other names.
-func aliases(name func(name string) string) *mutant {
-	m := keyed(func(key *rmw.Key) { key.Name = name(key.Name) })
-	m.read = func(ctx context.Context, key rmw.Key) (rmw.Value, error) {
-		key.Name = name(key.Name)
-		return m.Memory.Read(ctx, key)
-	}
-	m.peek = func(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration, error) {
-		key.Name = name(key.Name)
-		return m.Memory.Peek(ctx, key)
-	}
-	return m
-}
-
 // A finding names both keys that the candidate stores under one name, in one process and
 // in a fleet.
 func TestKeysThatShareAValueAreNamed(t *testing.T) {
@@ -333,7 +323,7 @@ func TestKeysThatShareAValueAreNamed(t *testing.T) {
 	} {
 		for _, sole := range []bool{true, false} {
 			run(t, fmt.Sprint(m.name, ", Sole ", sole), func(t *testing.T) {
-				s := open(t, rmwtest.NewMemory(), aliases(m.alias), shadow.Config{
+				s := open(t, rmwtest.NewMemory(), keyed(func(key *rmw.Key) { key.Name = m.alias(key.Name) }), shadow.Config{
 					Sole: sole, RedactKey: func(key rmw.Key) string { return key.Name },
 				})
 				for i := range 40 {
