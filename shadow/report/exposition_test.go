@@ -43,9 +43,12 @@ func (s scraped) having(name string, labels ...string) (found []scrapedSample) {
 	return found
 }
 
+const pair = `[a-z]+="(?:[^"\\]|\\["\\n])*"`
+
 var (
-	sampleLine = regexp.MustCompile(`^(shadow_[a-z_]+)(?:\{(.+)\})? (-?[0-9]+(?:\.[0-9]+)?)$`)
-	labelPair  = regexp.MustCompile(`^([a-z]+)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)`)
+	sampleLine = regexp.MustCompile(`^(shadow_[a-z_]+)(?:\{(` + pair + `(?:,` + pair + `)*)\})? (-?[0-9]+(?:\.[0-9]+)?)$`)
+	labelPair  = regexp.MustCompile(pair)
+	unescape   = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n")
 )
 
 // scrape parses the text format of Prometheus, version 0.0.4. A series must be unique. The golden files show the
@@ -67,21 +70,15 @@ func scrape(t require.TestingT, text string) (out scraped) {
 		seen[series] = true
 		value, err := strconv.ParseFloat(parts[3], 64)
 		require.NoError(t, err)
-		out = append(out, scrapedSample{parts[1], labelsOf(t, parts[2]), value})
+		labels := map[string]string{}
+		for _, label := range labelPair.FindAllString(parts[2], -1) {
+			name, quoted, _ := strings.Cut(label, "=")
+			require.NotContains(t, labels, name)
+			labels[name] = unescape.Replace(quoted[1 : len(quoted)-1])
+		}
+		out = append(out, scrapedSample{parts[1], labels, value})
 	}
 	return out
-}
-
-func labelsOf(t require.TestingT, text string) map[string]string {
-	labels := map[string]string{}
-	for text != "" {
-		pair := labelPair.FindStringSubmatch(text)
-		require.NotNil(t, pair, "%q", text)
-		require.NotContains(t, labels, pair[1])
-		labels[pair[1]] = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n").Replace(pair[2])
-		text = text[len(pair[0]):]
-	}
-	return labels
 }
 
 // Negative controls for scrape.
