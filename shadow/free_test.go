@@ -158,3 +158,16 @@ func TestLatencyLeavesOutFn(t *testing.T) {
 		})
 	}
 }
+
+// A restarted container has the same name and restarts its counters.
+func TestRestartedProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+		for range 2 {
+			s := open(t, legacy, candidate, shadow.Config{Process: "pod:1"})
+			calls(t, s, 20, 1)
+			quiet(t, s)
+			require.NoError(t, s.Close())
+		}
+	})
+}

@@ -127,3 +127,17 @@ func TestLockstepOfSingleFields(t *testing.T) {
 		assert.Equal(t, map[report.Class]int64{report.Match: 3}, r.Operations[0].Tallies[report.Lockstep].Classes)
 	})
 }
+
+func TestKeyChangesItsKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		for range 3 {
+			set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
+			set(t, s, rmw.Key{Name: "k"}, rmw.Value{})
+			set(t, s, rmw.Key{Name: "k", Kind: rmw.KindHash}, rmw.Hash(map[string]string{"f": "v"}))
+			set(t, s, rmw.Key{Name: "k", Kind: rmw.KindHash}, rmw.Value{})
+		}
+		assert.EqualValues(t, 1, verified(t, s, 1).Equal)
+		quiet(t, s)
+	})
+}

@@ -202,3 +202,23 @@ func TestOutageInFn(t *testing.T) {
 		})
 	}
 }
+
+// The expiry of a scratch key runs from its write, not from the reply to it.
+func TestSlowSeed(t *testing.T) {
+	for _, of := range []struct{ by, tolerance time.Duration }{
+		{300 * time.Millisecond, 100 * time.Millisecond}, {3 * time.Second, 0}, {40 * time.Second, 0}, {2 * time.Minute, 0},
+	} {
+		run(t, of.by.String(), func(t *testing.T) {
+			s := open(t, rmwtest.NewMemory(), delayed(of.by), shadow.Config{
+				Sole: true, Reads: 100, Timeout: time.Hour, Domains: map[string]shadow.Domain{"n": {TTLTolerance: of.tolerance}},
+			})
+			for range 3 {
+				increment(t, s, 1)
+				_, err := s.Read(t.Context(), counter(1))
+				require.NoError(t, err)
+				time.Sleep(10 * time.Minute)
+			}
+			quiet(t, s)
+		})
+	}
+}

@@ -85,6 +85,27 @@ func reported(t *testing.T, s *shadow.Store) *report.Report {
 	return r
 }
 
+// verified runs rounds of the verifier, a minute apart, and returns the last one.
+func verified(t *testing.T, s *shadow.Store, rounds int) (last report.Verify) {
+	t.Helper()
+	drained(t, s)
+	for range rounds {
+		var err error
+		last, err = s.Verify(t.Context())
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+	}
+	return last
+}
+
+// quiet fails if a call has a finding, after all are compared.
+func quiet(t *testing.T, s *shadow.Store) *report.Report {
+	t.Helper()
+	r := drained(t, s)
+	assert.Empty(t, named(r), findingsOf(r))
+	return r
+}
+
 // Without a fault, each comparator compares each call, and all of them match, also after the caller's ctx has ended.
 func TestAllCallsMatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -125,3 +125,66 @@ func TestVerifiedKeysMayBeEvicted(t *testing.T) {
 		assert.EqualValues(t, 20, s.Report().Verify.Evicted)
 	})
 }
+
+// One process mirrors a value, and drops the call that restores the value before. The other
+// process sees an unchanged value in the old store, and an unknown one in the new store. That
+// is no finding, also while the rules of a domain change, process by process: a value whose
+// digest depends on the old rules is not foreign. A value written by hand is.
+func TestGapOfAnotherProcess(t *testing.T) {
+	for name, of := range map[string]struct {
+		domains  map[string]shadow.Domain
+		restored string
+	}{
+		"the same rules": {nil, `{"state":"free","seen":1}`},
+		"other rules":    {map[string]shadow.Domain{"": {Ignore: []string{"seen"}}}, `{"state":"free","seen":3}`},
+	} {
+		run(t, name, func(t *testing.T) {
+			legacy, candidate := rmwtest.NewMemory(), rmwtest.NewMemory()
+			a := open(t, legacy, candidate, shadow.Config{Process: "a"})
+			b := open(t, legacy, candidate, shadow.Config{Process: "b", Domains: of.domains})
+			key := rmw.Key{Name: "seat"}
+			set(t, b, key, rmw.String(`{"state":"free","seen":1}`))
+			drained(t, b)
+			set(t, a, key, rmw.String(`{"state":"held","seen":2}`))
+			drained(t, a)
+			require.NoError(t, a.SetPercent(0, "too much load"))
+			set(t, a, key, rmw.String(of.restored))
+			assert.EqualValues(t, 1, verified(t, b, 3).Equal)
+			assert.Empty(t, named(b.Report()), findingsOf(b.Report()))
+			require.NoError(t, candidate.Set(t.Context(), key.Name, rmw.String(`{"state":"stolen"}`), rmw.NoTTL))
+			verified(t, b, 3)
+			found := named(b.Report())
+			assert.Contains(t, found, "verifier foreign_write state")
+			delete(found, "verifier foreign_write state")
+			delete(found, "verifier foreign_write seen") // under the same rules
+			assert.Empty(t, found)
+		})
+	}
+}
+
+// Calls outside the shadow may extend an expiry again and again. The hidden path's expiry
+// stays behind, which is no fault.
+func TestExpiryIsExtendedUnseen(t *testing.T) {
+	for _, sole := range []bool{true, false} {
+		for name, share := range map[string]func(i int) float64{
+			"off":          func(int) float64 { return 0 },
+			"now and then": func(i int) float64 { return float64(i%2) * 100 },
+		} {
+			run(t, fmt.Sprint(name, sole), func(t *testing.T) {
+				s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: sole})
+				key := rmw.Key{Name: "session", TTL: 30 * time.Minute}
+				set(t, s, key, rmw.String("v"))
+				require.NoError(t, s.Drain(t.Context()))
+				for i := range 40 {
+					require.NoError(t, s.SetPercent(0, "too much load"))
+					time.Sleep(time.Minute)
+					set(t, s, key, rmw.String("v").WithTTL(30*time.Minute))
+					require.NoError(t, s.SetPercent(share(i), "less load"))
+					_, err := s.Verify(t.Context())
+					require.NoError(t, err)
+				}
+				quiet(t, s)
+			})
+		}
+	}
+}
