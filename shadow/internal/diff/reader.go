@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 )
 
+const space = " \t\r\n" // that JSON permits
+
 // parse parses a JSON object or array. It returns false for any other text, and for a
 // document that JSON readers interpret in different ways.
 //
@@ -15,7 +17,7 @@ import (
 // tree: it keeps only the last of two fields with one name, and replaces half a surrogate
 // pair and invalid UTF-8, so documents that differ would become equal.
 func parse(s string) (node, bool) {
-	start := strings.TrimLeft(s, " \t\r\n")
+	start := strings.TrimLeft(s, space)
 	if start == "" || start[0] != '{' && start[0] != '[' || !utf8.ValidString(s) || !json.Valid([]byte(s)) {
 		return node{}, false
 	}
@@ -32,11 +34,7 @@ type reader struct {
 
 // next skips white space and returns the byte that follows.
 func (r *reader) next() byte {
-	i := 0
-	for r.rest[i] == ' ' || r.rest[i] == '\t' || r.rest[i] == '\r' || r.rest[i] == '\n' {
-		i++
-	}
-	r.rest = r.rest[i:]
+	r.rest = strings.TrimLeft(r.rest, space)
 	return r.rest[0]
 }
 
@@ -65,7 +63,7 @@ func (r *reader) value() node {
 		r.take(len("false"))
 		return node{kind: falseWord}
 	default:
-		return node{kind: number, text: r.take(strings.IndexAny(r.rest, " \t\r\n,]}"))}
+		return node{kind: number, text: r.take(strings.IndexAny(r.rest, space+",]}"))}
 	}
 }
 
@@ -123,19 +121,12 @@ func (r *reader) string() string {
 
 // escape reads an escape sequence without its backslash.
 func (r *reader) escape(b *strings.Builder) {
-	switch c := r.take(1)[0]; c {
-	case 'b':
-		b.WriteByte('\b')
-	case 'f':
-		b.WriteByte('\f')
-	case 'n':
-		b.WriteByte('\n')
-	case 'r':
-		b.WriteByte('\r')
-	case 't':
-		b.WriteByte('\t')
-	case 'u':
+	c := r.take(1)[0]
+	switch i := strings.IndexByte("bfnrt", c); {
+	case c == 'u':
 		r.unit(b)
+	case i >= 0:
+		b.WriteByte("\b\f\n\r\t"[i])
 	default:
 		b.WriteByte(c)
 	}

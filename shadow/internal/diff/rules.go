@@ -82,7 +82,7 @@ func Compile(r Rules) (*Comparer, error) {
 		name      string
 		templates []string
 		mark      func(*state)
-		misfit    func([]step) string // why a template does not fit; nil: each one does
+		misfit    func([]step) error // why a template does not fit; nil: each one does
 	}{
 		{"Ignore", r.Ignore, func(s *state) { s.ignore = true }, notWhole},
 		{"Sets", r.Sets, func(s *state) { s.set = true }, nil},
@@ -92,9 +92,7 @@ func Compile(r Rules) (*Comparer, error) {
 		for i, template := range list.templates {
 			steps, err := parseTemplate(template)
 			if err == nil && list.misfit != nil {
-				if why := list.misfit(steps); why != "" {
-					err = errors.New(why)
-				}
+				err = list.misfit(steps)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%w: Rules.%s[%d] is %q: %w", rmw.ErrInvalid, list.name, i, template, err)
@@ -110,18 +108,18 @@ func Compile(r Rules) (*Comparer, error) {
 	return &Comparer{root: root}, nil
 }
 
-func notWhole(steps []step) string {
+func notWhole(steps []step) error {
 	if len(steps) == 0 {
-		return "it ignores the whole document; list the places to ignore"
+		return errors.New("it ignores the whole document; list the places to ignore")
 	}
-	return ""
+	return nil
 }
 
-func aName(steps []step) string {
+func aName(steps []step) error {
 	if len(steps) == 0 || steps[len(steps)-1].kind == stepElement {
-		return "it must end in a name"
+		return errors.New("it must end in a name")
 	}
-	return ""
+	return nil
 }
 
 // compile merges rules into one state. The state below a name has all rules with that name
