@@ -140,7 +140,7 @@ func dropsZeroFields() *mutant {
 
 // delayed is a path that answers an update late.
 func delayed(by time.Duration) *mutant {
-	return after(func(*mutant, rmw.Key, *rmw.Result) { time.Sleep(by) })
+	return after(func(*mutant, rmw.Key, *rmw.Result) { <-time.After(by) })
 }
 
 // startsExpiriesAnew restarts the last expiry of a key on an update that must keep it.
