@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 	"github.com/unwatch/unwatch/shadow"
@@ -162,8 +163,11 @@ func TestMutants(t *testing.T) {
 	for name := range causes {
 		assert.True(t, slices.ContainsFunc(all, func(m fault) bool { return m.name == name }), name)
 	}
-	for _, m := range all {
+	for i, m := range all {
 		run(t, m.name, func(t *testing.T) {
+			if i%4 != 0 {
+				long.Repeats(t)
+			}
 			r := verdictOn(t, m.candidate, shadow.Config{Sole: true})
 			assert.Contains(t, named(r), m.want)
 			v := r.Judge(report.Policy{})

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/reporttest"
 	"github.com/unwatch/unwatch/shadow/report"
 )
@@ -28,6 +29,7 @@ func merged(t require.TestingT, reports ...*report.Report) *report.Report {
 }
 
 func TestMergeIsAssociativeAndCommutative(t *testing.T) {
+	long.Repeats(t) // one goroutine
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := drawReport(t, "a"), drawReport(t, "b"), drawReport(t, "c")
 		before := asJSON(t, a) + asJSON(t, b) + asJSON(t, c)
