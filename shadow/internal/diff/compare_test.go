@@ -108,7 +108,9 @@ func TestCompare(t *testing.T) {
 			s(`{"people":[{"n":1},{"n":2}]}`), s(`{"people":[{"n":3},{"n":4},{"n":2}]}`),
 			"people[]: object(1), absent; people[]: absent, object(1); people[]: absent, object(1)",
 		},
-		"nested set":           {s(`{"grid":[[1,2],[3]]}`), s(`{"grid":[[2,1],[4]]}`), "grid[][]: number, absent; grid[][]: absent, number"},
+		"nested set": {
+			s(`{"grid":[[1,2],[3]]}`), s(`{"grid":[[2,1],[4]]}`), "grid[][]: number, absent; grid[][]: absent, number",
+		},
 		"hash field":           {hash("a", "1", "b", "2"), hash("a", "1", "b", "3"), "b: bytes(1), bytes(1)"},
 		"hash field gone":      {hash("a", "1", "b", "0"), hash("a", "1"), `b: "0", absent`},
 		"hash field, in it":    {hash("a", `{"x":[1]}`), hash("a", `{"x":[2]}`), "a.x[]: number, number"},
