@@ -11,7 +11,8 @@
 // # Tests come later
 //
 // A package with tests of its own is compiled a second time for them. To save memory, [Tests] loads the tests
-// after the other packages were analyzed and released. Only the tests and their helpers have bodies then.
+// after the other packages were analyzed and released. Only the tests and their helpers have bodies then, and of other
+// modules no function: the go command would compile the tests of those modules, too.
 package load
 
 import (
@@ -147,7 +148,10 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 		path := withoutVariant(pkg)
 		if near.is(pkg) && !seen[path] && !isTest(pkg) && !isTestMain(pkg) && !rediscalls.IsClient(pkg.PkgPath) && len(pkg.GoFiles) > 0 {
 			seen[path] = true
-			patterns, tested = append(patterns, path), append(tested, path)
+			patterns = append(patterns, path)
+			if pkg.Module == nil || pkg.Module.Main { // go list would compile the tests of a dependency, too
+				tested = append(tested, path)
+			}
 		}
 	})
 	base.Mode = packages.LoadSyntax | packages.NeedModule
