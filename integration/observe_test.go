@@ -155,7 +155,7 @@ func monitor(t *testing.T, jobs map[string]http.Handler) *monitored {
 	t.Helper()
 	rules, err := filepath.Abs(observeDocs + "alerts.yml")
 	require.NoError(t, err)
-	mux, config := http.NewServeMux(), "global: {scrape_interval: 200ms, evaluation_interval: 200ms}\nrule_files: ["+rules+"]\nscrape_configs:\n"
+	mux, config := http.NewServeMux(), "global: {scrape_interval: 1s, evaluation_interval: 200ms}\nrule_files: ["+rules+"]\nscrape_configs:\n"
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	for path, handler := range jobs {
