@@ -4,8 +4,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/driver"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 )
 
 // Tests are loaded last, with the facts and the bodies of the helpers that they call.
@@ -132,4 +134,60 @@ func Use() {}
 			}
 		}
 	}
+}
+
+// The tests of a dependency are not compiled, while its helpers are type-checked.
+func TestTestsOfDependenciesAreNotLoaded(t *testing.T) {
+	dir := in(t, `
+-- go.mod --
+module m
+
+go 1.26.0
+
+require example.com/dep v0.0.0
+
+replace example.com/dep => ./dep
+-- own.go --
+package m
+
+import "example.com/dep"
+
+func Take() error { return dep.Watch() }
+-- own_test.go --
+package m
+
+func Test() { _ = Take() }
+-- dep/go.mod --
+module example.com/dep
+
+go 1.26.0
+-- dep/go-redis/redis/redis.go --
+package redis
+
+type Client struct{}
+
+func (*Client) Watch(fn func() error, keys ...string) error { return nil }
+-- dep/dep.go --
+package dep
+
+import "example.com/dep/go-redis/redis"
+
+func Watch() error { return new(redis.Client).Watch(nil, "k") }
+-- dep/dep_test.go --
+package dep
+
+func Test() { _ = Watch() }
+`)
+	p, err := load.Load(t.Context(), load.Config{Dir: dir, Patterns: []string{"."}, Tests: true})
+	require.NoError(t, err)
+	ids := func(p *load.Program) (all []string) {
+		for _, pkg := range p.Packages {
+			all = append(all, pkg.ID)
+		}
+		return all
+	}
+	assert.Equal(t, []string{"m", "example.com/dep"}, ids(p))
+	p, err = p.Later.Tests(load.Bodies{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"m", "m [m.test]"}, ids(p))
 }
