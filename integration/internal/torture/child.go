@@ -81,7 +81,7 @@ func Child() (was bool, err error) {
 	go func() {
 		defer close(stepped)
 		if nemesis.clientFaults.steps {
-			stepped <- stepClock(ctx, rand.New(rand.NewPCG(o.Seed, uint64(o.Process))), stepWall, history.note)
+			stepped <- stepClock(ctx, rand.New(rand.NewPCG(o.Seed, uint64(o.Process))), history.note)
 			cancel()
 		}
 	}()

@@ -13,7 +13,7 @@ const step = time.Hour
 
 // stepClock steps the wall clock of this process forward or back until ctx ends. It returns an error if the clock does
 // not step, since the cell proves nothing then.
-func stepClock(ctx context.Context, rng *rand.Rand, stepWall func(seconds int64), note func(text string)) error {
+func stepClock(ctx context.Context, rng *rand.Rand, note func(text string)) error {
 	for {
 		by := step
 		if rng.IntN(2) == 0 {

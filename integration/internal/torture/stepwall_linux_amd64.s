@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// func stepsWall()
-TEXT ·stepsWall(SB), NOSPLIT, $0-0
+// func intercept()
+TEXT ·intercept(SB), NOSPLIT, $0-0
 	MOVQ runtime·vdsoClockgettimeSym(SB), AX
 	TESTQ AX, AX
 	JZ   none

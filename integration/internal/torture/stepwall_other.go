@@ -2,4 +2,4 @@
 
 package torture
 
-var stepWall func(seconds int64) // nil: it cannot
+var stepWall func(seconds int64) // nil: no clock steps

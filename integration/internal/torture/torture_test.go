@@ -14,6 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	logging.Disable() // go-redis logs every connection that a nemesis cuts
+	torture.KeepClock()
 	if was, err := torture.Child(); was {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
