@@ -185,6 +185,27 @@ func TestSweepCommands(t *testing.T) {
 	})
 }
 
+// The new store gets nothing but scripts from updates and sweeps.
+func TestNewStoreGetsScriptsOnly(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		for _, stage := range []cutover.Stage{follow, forward, reverse, forward} {
+			p, phase := r.open(stage), stage.Phase.String()
+			for key, value := range map[rmw.Key]rmw.Value{
+				{Name: "s"}: rmw.String(phase), {Name: "h", Kind: rmw.KindHash}: rmw.Hash(map[string]string{"phase": phase}),
+			} {
+				p.put(key, value)
+				p.peek(key)
+			}
+			p.sweep(r.old(2))
+			require.NoError(t, p.Close())
+		}
+		require.NotEmpty(t, r.proxies[1].Calls())
+		for _, c := range r.proxies[1].Calls() {
+			require.Contains(t, []string{"EVAL", "EVALSHA"}, c.Command())
+		}
+	})
+}
+
 // steps counts the steps that the proxies were sent.
 func (r *rig) steps() map[string]int {
 	count := map[string]int{}
