@@ -314,9 +314,7 @@ func (k *Keeper) Renewed(l *Lease, sent time.Duration, owned bool, err error) (l
 		lost = fmt.Errorf("%w: the lock is gone from the server, or another owner holds it", rmw.ErrLockLost)
 		k.loseLocked(l, cause{lock.LossTaken, lost})
 	case k.Now() >= k.expiresLocked(l): // the process has stopped meanwhile
-		why := k.causeLocked(l)
-		lost = why.why
-		k.loseLocked(l, why)
+		lost = k.loseLocked(l, k.causeLocked(l)).why
 	default:
 		l.Value.sent = max(l.Value.sent, sent) // renewals may overtake each other
 		k.safeLocked(l)
