@@ -77,7 +77,7 @@ func TestPreflight(t *testing.T) {
 		servers  [2]string // policies of the new store's servers, asked if its proxy has none
 		replicas int
 		prepare  func(t *testing.T, r *rig)
-		want     string // the beginning of what is not met
+		want     string // how the list of unmet conditions begins; "": all are met
 	}{
 		"sound":             {old: sound, new: sound},
 		"volatile":          {old: with("volatile-lru", "0"), new: sound},

@@ -83,7 +83,7 @@ func (c *clone) run(t *testing.T, command string) (output string, err error) {
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	cmd.Dir = c.dir
 	cmd.Env = append(os.Environ(),
-		"GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod -count=1 -v -vet=off -ldflags=-s -o="+c.program(), "GOGC=400",
+		"GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod -count=1 -v -vet=off -ldflags=-s -o="+c.program(),
 		"GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local",
 		"GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir)) // excludes a surrounding repository
 	text, err := cmd.CombinedOutput()

@@ -130,7 +130,7 @@ func (e encoder) text(s string) string {
 	return `"` + units.String() + `"`
 }
 
-// mutation is a document with one change, and what a Comparer should call its place.
+// mutation is a document with one change, and the path that a Comparer reports for it.
 type mutation struct {
 	after    any
 	template string

@@ -11,8 +11,8 @@
 // # Tests come later
 //
 // A package with tests of its own is compiled a second time for them. To save memory, [Tests] loads the tests
-// after the other packages were analyzed and released. Only the tests and their helpers have bodies then, and of other
-// modules no function: the go command would compile the tests of those modules, too.
+// after the other packages were analyzed and released. Only the tests and the helpers of their modules have bodies then.
+// With a dependency, the go command would compile its tests, too.
 package load
 
 import (
@@ -149,7 +149,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 		if near.is(pkg) && !seen[path] && !isTest(pkg) && !isTestMain(pkg) && !rediscalls.IsClient(pkg.PkgPath) && len(pkg.GoFiles) > 0 {
 			seen[path] = true
 			patterns = append(patterns, path)
-			if pkg.Module == nil || pkg.Module.Main { // go list would compile the tests of a dependency, too
+			if pkg.Module == nil || pkg.Module.Main {
 				tested = append(tested, path)
 			}
 		}
