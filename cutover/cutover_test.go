@@ -230,7 +230,14 @@ func TestAbsentKeysMoveLate(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, res.Written)
 		assert.Equal(t, [2]string{"none", "none"}, r.where(room.Name))
-		p.add("x")
+		calls := 0
+		res, err = p.Update(t.Context(), room, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			calls++
+			return add("x")(ctx, cur)
+		})
+		require.NoError(t, err)
+		assert.Greater(t, calls, 1, "the key moves after the first call")
+		assert.Equal(t, calls, res.Attempts)
 		require.NoError(t, p.Close())
 		assert.Equal(t, [2]string{"list", "string"}, r.where(room.Name))
 	})

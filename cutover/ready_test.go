@@ -1,6 +1,7 @@
 package cutover_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -221,9 +223,12 @@ func TestMarkersOfExpiredKeysAreRemoved(t *testing.T) {
 		report := r.verify(16)
 		assert.Equal(t, cutover.Keys{Count: 1, Names: []string{room.Name}}, report.Leftover)
 		assert.Zero(t, report.Wrong())
-		for _, stage := range []cutover.Stage{follow, reverse, frozen(forward)} {
+		for _, stage := range []cutover.Stage{follow, reverse, frozen(forward), {Phase: cutover.Copying}} {
 			assert.Zero(t, r.open(stage).sweep(r.both(16)).Freed, stage)
 		}
+		heal := r.proxies[1].Inject(proxytest.Fault{Times: 1, Action: proxytest.RefuseWith, Text: "ERR refused", Match: isStep("look")})
+		assert.Equal(t, 1, r.open(forward).sweep(r.both(16)).Freed)
+		heal()
 		assert.Empty(t, r.closedAt(drained, r.both(16)))
 		r.requireServes()
 	})
@@ -293,14 +298,22 @@ func TestCompleteWaitsForEveryName(t *testing.T) {
 // A client of several servers knows how many a pass must scan.
 func TestCompleteWaitsForEveryMaster(t *testing.T) {
 	r := newRig(t)
-	ring := redis.NewRing(&redis.RingOptions{
-		Addrs:     map[string]string{"a": "0", "b": "1"},
-		NewClient: func(o *redis.Options) *redis.Client { return redis.NewClient(r.proxies[o.Addr[0]-'0'].Options()) },
-	})
-	t.Cleanup(func() { require.NoError(t, ring.Close()) })
-	p := r.open(drained)
-	p.Store = cutover.New(cutover.Side{Store: p.stores[0], Redis: ring}, cutover.Side{Store: p.stores[1], Redis: p.clients[1]},
-		cutover.Config{Stage: drained})
-	t.Cleanup(func() { require.NoError(t, p.Store.Close()) })
-	assert.Equal(t, cutover.Scanned{Epoch: 7, Masters: 1, AllMasters: 2}, p.sweep(r.old(16)).Scanned)
+	open := func(o *redis.Options) *redis.Client { return redis.NewClient(r.proxies[o.Addr[0]-'0'].Options()) }
+	slots := func(context.Context) ([]redis.ClusterSlot, error) {
+		return []redis.ClusterSlot{
+			{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: "0"}}},
+			{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: "1"}}},
+		}, nil
+	}
+	for _, client := range []redis.UniversalClient{
+		redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "0", "b": "1"}, NewClient: open}),
+		redis.NewClusterClient(&redis.ClusterOptions{ClusterSlots: slots, NewClient: open}),
+	} {
+		t.Cleanup(func() { require.NoError(t, client.Close()) })
+		p := r.open(drained)
+		p.Store = cutover.New(cutover.Side{Store: p.stores[0], Redis: client}, cutover.Side{Store: p.stores[1], Redis: p.clients[1]},
+			cutover.Config{Stage: drained})
+		t.Cleanup(func() { require.NoError(t, p.Store.Close()) })
+		assert.Equal(t, cutover.Scanned{Epoch: 7, Masters: 1, AllMasters: 2}, p.sweep(r.old(16)).Scanned, "%T", client)
+	}
 }

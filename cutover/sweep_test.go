@@ -164,6 +164,27 @@ func TestSweepMarksLate(t *testing.T) {
 	})
 }
 
+// The keys are deleted after SCAN has returned their names. A sweep counts them, and leaves no marker for them, also
+// if it looks at them one by one because the old store refuses TYPE.
+func TestSweepOfVanishedKeys(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.fill(8)
+			if refused {
+				r.proxies[0].Inject(proxytest.Fault{Command: "TYPE", Times: 8, Action: proxytest.RefuseWith, Text: "ERR refused"})
+			}
+			cfg := r.old(8)
+			cfg.Keys = func(name string) (rmw.Key, bool) {
+				require.NoError(t, r.admin(0).Del(t.Context(), name).Err())
+				return rmw.Key{}, true
+			}
+			pass := r.open(forward).sweep(cfg)
+			assert.Equal(t, cutover.Pass{Scanned: pass.Scanned, Gone: 8, Pause: pass.Pause}, pass)
+			assert.Equal(t, [2]string{"none", "none"}, r.where("k1"))
+		})
+	}
+}
+
 func TestSweepRate(t *testing.T) {
 	long.Repeats(t)
 	took := func(change func(*rig, *cutover.SweepConfig)) (took time.Duration) {
