@@ -215,7 +215,8 @@ func (a *assembly) monitored(n *node) {
 			f.Remark = fmt.Sprintf("MONITOR has seen it %s, with one key, or keys of one slot", wrap.Counted(f.Together, "time"))
 		}
 	}
-	for of, c := range m.crossing {
+	for _, of := range slices.SortedFunc(maps.Keys(m.crossing), crossingOf.compare) {
+		c := m.crossing[of]
 		f := a.of(of.command, of.rule)
 		f.Sampled += int64(c.lines)
 		f.Why, f.Instead = c.why, c.instead

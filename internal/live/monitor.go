@@ -64,6 +64,10 @@ type monitor struct {
 // rule for it.
 type crossingOf struct{ rule, command string }
 
+func (x crossingOf) compare(y crossingOf) int {
+	return cmp.Or(cmp.Compare(x.rule, y.rule), cmp.Compare(x.command, y.command))
+}
+
 type crossing struct {
 	lines        int
 	why, instead string

@@ -38,7 +38,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	case Clean:
 		t.paragraph("", fmt.Sprintf("Nothing was sent that %s does not carry out.", r.Profile))
 	case Incomplete:
-		t.WriteString("\nThis is no verdict, for not all was seen:\n")
+		t.WriteString("\nThere is no verdict, because the run was incomplete:\n")
 		for _, why := range r.Incomplete {
 			t.paragraph("  - ", why)
 		}
@@ -55,18 +55,18 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 		notes = append(notes, note)
 	}
-	t.list("Notes, which count for nothing:", notes)
+	t.list("Notes, which do not count:", notes)
 	t.list("Refused by an ACL (ACL LOG):", lines(r.Denied, func(d Denied) string {
 		return fmt.Sprintf("%s, %d times, user %s, %s: %s, on %s", clean(d.Object), d.Count, clean(d.Username), d.Context, d.Who, d.Server)
 	}))
 	t.list("Could not be looked at:", lines(r.Unseen, func(u Unseen) string {
 		return strings.TrimSuffix(fmt.Sprintf("%s: %s: %s; %s", u.Server, u.What, u.Why, u.Do), "; ")
 	}))
-	t.list("Counted for nobody:", lines(r.Attributed, func(a Attributed) string {
+	t.list("Not counted, because servers sent them themselves:", lines(r.Attributed, func(a Attributed) string {
 		return fmt.Sprintf("%s: %s %s: %s", a.Server, wrap.Grouped(a.Uses), a.Command, a.To)
 	}))
 	t.list("MONITOR, which is a sample:", lines(r.Monitored, func(m Monitored) string {
-		return fmt.Sprintf("%s: %s in %.1f s; it ended, for %s", m.Server, wrap.Counted(m.Lines, "line"), m.Seconds, m.Ended)
+		return fmt.Sprintf("%s: %s in %.1f s; %s", m.Server, wrap.Counted(m.Lines, "line"), m.Seconds, m.Ended)
 	}))
 	t.list("How:", slices.Concat(r.Notes, lines(r.Servers, func(s Server) string {
 		return fmt.Sprintf("%s: %s, %s, %s, %s, looked at %s times, clients %s times",
