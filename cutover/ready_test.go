@@ -2,6 +2,7 @@ package cutover_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -295,25 +296,27 @@ func TestCompleteWaitsForEveryName(t *testing.T) {
 	})
 }
 
+// cluster is a client of a Redis Cluster with two masters.
+type cluster struct{ *redis.Client }
+
+func (c cluster) ForEachMaster(ctx context.Context, fn func(context.Context, *redis.Client) error) error {
+	return errors.Join(fn(ctx, c.Client), fn(ctx, c.Client))
+}
+
 // A client of several servers knows how many a pass must scan.
 func TestCompleteWaitsForEveryMaster(t *testing.T) {
 	r := newRig(t)
-	open := func(o *redis.Options) *redis.Client { return redis.NewClient(r.proxies[o.Addr[0]-'0'].Options()) }
-	slots := func(context.Context) ([]redis.ClusterSlot, error) {
-		return []redis.ClusterSlot{
-			{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: "0"}}},
-			{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: "1"}}},
-		}, nil
-	}
-	for _, client := range []redis.UniversalClient{
-		redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "0", "b": "1"}, NewClient: open}),
-		redis.NewClusterClient(&redis.ClusterOptions{ClusterSlots: slots, NewClient: open}),
-	} {
-		t.Cleanup(func() { require.NoError(t, client.Close()) })
-		p := r.open(drained)
-		p.Store = cutover.New(cutover.Side{Store: p.stores[0], Redis: client}, cutover.Side{Store: p.stores[1], Redis: p.clients[1]},
+	p := r.open(drained)
+	ring := redis.NewRing(&redis.RingOptions{
+		Addrs:     map[string]string{"a": "0", "b": "1"},
+		NewClient: func(o *redis.Options) *redis.Client { return redis.NewClient(r.proxies[o.Addr[0]-'0'].Options()) },
+	})
+	t.Cleanup(func() { require.NoError(t, ring.Close()) })
+	for _, client := range []cutover.Commands{ring, cluster{p.clients[0]}} {
+		store := cutover.New(cutover.Side{Store: p.stores[0], Redis: client}, cutover.Side{Store: p.stores[1], Redis: p.clients[1]},
 			cutover.Config{Stage: drained})
-		t.Cleanup(func() { require.NoError(t, p.Store.Close()) })
+		t.Cleanup(func() { require.NoError(t, store.Close()) })
+		p.Store = store
 		assert.Equal(t, cutover.Scanned{Epoch: 7, Masters: 1, AllMasters: 2}, p.sweep(r.old(16)).Scanned, "%T", client)
 	}
 }
