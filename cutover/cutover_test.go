@@ -275,7 +275,7 @@ func TestDamagedMarker(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	rdb := redis.NewClient(&redis.Options{})
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	side := cutover.Side{Store: rmwtest.NewMemory(), Redis: rdb}
 	auto, err := rdb.AutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: true})
 	require.NoError(t, err)
