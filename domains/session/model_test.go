@@ -70,7 +70,7 @@ func (m *model) do(s step, cfg session.Config) string {
 	entities.Count(&next.Header, s.ID, s.name(), 0)
 	next.UpdatedAt = now
 	if s.Op == "Open" {
-		next.Unknown = unknown(cfg.Layout)
+		next.Unknown = entities.Unknown(cfg.Layout)
 	}
 	next.expire(s.Op, cfg)
 	*m = next

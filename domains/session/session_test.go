@@ -3,11 +3,11 @@ package session_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,18 +22,42 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
+// The limits of a stored session, as the package documents them.
+const (
+	maxEpoch = 1<<53 - 1
+	// maxTime is the end of the year 9999.
+	maxTime domains.Time = 253402300799999
+)
+
+var long = strings.Repeat("x", 4097)
+
+// start is the first time of these tests; later times are minutes after it.
+var start = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+
+func minute(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
+
+func at(n int) domains.Time { return domains.At(minute(n)) }
+
+// op is an operation that happens n minutes after the start.
+func op(id string, n int) domains.Op { return domains.Op{ID: id, At: minute(n)} }
+
 type run = entities.Run[session.Session, *session.Session, step]
 
-// newRun begins with the stored session of the model, or with none.
-func newRun(cfg session.Config, m model) *run {
-	store := rmwtest.NewMemory()
+// newRun begins with the stored session of the model, or with none. With codec, the sessions have the codec of cfg.Layout,
+// which replaces the layout and the expiry of closed sessions.
+func newRun(cfg session.Config, m model, codec bool) *run {
+	store, key, own := rmwtest.NewMemory(), cmp.Or(cfg.Prefix, "session:")+"s", cfg
+	if codec {
+		own.Layout, own.Codec = domains.Hash, domains.CodecOf[session.Session, *session.Session](cfg.Layout, nil)
+		own.TTL, cfg.TTL, cfg.ClosedTTL = 0, 0, 0
+	}
 	if m.ID != "" {
 		v, _ := domains.CodecOf[session.Session, *session.Session](cfg.Layout, nil).Encode(&m.Session, rmw.Value{})
-		_ = store.Set(context.Background(), "session:s", v, m.ttl)
+		_ = store.Set(context.Background(), key, v, m.ttl)
 	}
-	sessions := session.New(store, cfg)
+	sessions := session.New(store, own)
 	return &run{
-		Subject: `session "s"`, Key: "session:s", Store: store, Layout: cfg.Layout, Prev: m.Session,
+		Subject: `session "s"`, Key: key, Store: store, Layout: cfg.Layout, Prev: m.Session,
 		Do:   func(s step) (string, session.Session, time.Duration) { return m.do(s, cfg), m.Session, m.ttl },
 		Send: func(s step) (session.Session, error) { return s.send(sessions, cfg.Layout) },
 		Get:  func() (session.Session, error) { return sessions.Get(context.Background(), "s") },
@@ -59,7 +83,7 @@ func (s step) send(sessions session.Sessions, layout domains.Layout) (session.Se
 	case "Open":
 		return sessions.Create(ctx, "s", op, session.Session{
 			TenantID: s.to, VisitorID: s.by, RoomID: s.agent, QueueID: s.queue, MerchantID: s.queue, Priority: s.number,
-			Status: s.status, Unknown: unknown(layout),
+			Status: s.status, Unknown: entities.Unknown(layout),
 			// Create ignores these fields.
 			Header: domains.Header{Format: 9, Version: 9, Applied: []domains.Applied{{ID: "x"}}}, ID: "other", AgentID: "ann",
 			LastAgentID: "ben", Epoch: 7, CreatedAt: 1, QueuedAt: 2, AssignedAt: 3, Rating: &session.Rating{Score: 1},
@@ -253,6 +277,7 @@ func TestSessionMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ttl := func(name string, ttls ...time.Duration) time.Duration { return rapid.SampledFrom(ttls).Draw(t, name) }
 		cfg := session.Config{
+			Prefix:    rapid.SampledFrom([]string{"", "p:"}).Draw(t, "prefix"),
 			Layout:    rapid.SampledFrom(entities.Layouts()).Draw(t, "layout"),
 			TTL:       ttl("TTL", 0, time.Hour, 72*time.Hour, rmw.NoTTL),
 			ClosedTTL: ttl("ClosedTTL", 0, 30*time.Minute, 48*time.Hour, rmw.NoTTL),
@@ -261,11 +286,11 @@ func TestSessionMatchesModel(t *testing.T) {
 		if rapid.IntRange(0, 3).Draw(t, "older") == 0 {
 			m = model{older(rapid.SampledFrom(session.Transitions().States()).Draw(t, "state")), rmw.NoTTL}
 		}
-		q := newRun(cfg, m)
+		q := newRun(cfg, m, rapid.IntRange(0, 4).Draw(t, "codec") == 0)
 		q.Rows, q.Outcomes = rows, outcomes
 		require.NoError(t, q.Play(someSteps(t, cfg, m)))
 	})
-	entities.AssertOccurred(t, append(entities.Rows(session.Transitions()), "Reopen+Close closed closed"), rows)
+	entities.AssertOccurred(t, append(entities.Rows(session.Transitions), "Reopen+Close closed closed"), rows)
 	entities.AssertOccurred(t, []string{
 		changed, kept, invalid, "no_session", "session_exists", "session_closed", "not_now", "not_holder", "moved_on", "same_agent",
 		"not_idle", "session_open", "rated", "rate_late", "score", "reopen_late",
@@ -274,8 +299,9 @@ func TestSessionMatchesModel(t *testing.T) {
 
 // The negative controls: if the package made one of these mistakes, the model would find it.
 func TestModelNegativeControls(t *testing.T) {
-	for name, mistake := range map[string]func(s step, prev, next *session.Session){
-		"none": func(step, *session.Session, *session.Session) {},
+	newRun := func() *run { return newRun(session.Config{}, model{}, false) }
+	steps := func(t *rapid.T) []step { return someSteps(t, session.Config{}, model{}) }
+	entities.AssertControls(t, 20, newRun, steps, map[string]func(s step, prev, next *session.Session){
 		"the first response moves": func(_ step, _, n *session.Session) {
 			n.FirstResponseAt = max(n.FirstResponseAt, n.LastAgentAt)
 		},
@@ -285,25 +311,65 @@ func TestModelNegativeControls(t *testing.T) {
 				n.LastAgentID = ""
 			}
 		},
-	} {
-		found := false
-		for seed := 0; seed < 20 && !found; seed++ {
-			q := newRun(session.Config{}, model{})
-			q.Mistake = mistake
-			steps := rapid.Custom(func(t *rapid.T) []step { return someSteps(t, session.Config{}, model{}) }).Example(seed)
-			found = q.Play(steps) != nil
-		}
-		assert.Equal(t, name != "none", found, name)
-	}
+	})
 }
 
-// unknown is what another service has stored beside the known fields. A hash keeps it only where that service stored it.
-func unknown(layout domains.Layout) domains.Unknown {
-	var s session.Session
-	if layout == domains.JSON {
-		if err := json.Unmarshal([]byte(`{"foreign":`+foreign+`}`), &s); err != nil {
-			panic(err)
-		}
+// The latest transfers and declining agents are kept, also of more agents than the random runs have.
+func TestBoundedLists(t *testing.T) {
+	var m model
+	var steps []step
+	add := func(op string, to int) {
+		s := usual(op, m.Session)
+		s.ID, s.to = fmt.Sprint(len(steps)), fmt.Sprint("agent-", to)
+		assert.Equal(t, changed, m.do(s, session.Config{}), op)
+		steps = append(steps, s)
 	}
-	return s.Unknown
+	add("Open", 0)
+	for i := range 3 * 16 {
+		add("Assign", i%20)
+		add("Decline", 0)
+	}
+	add("Assign", 0)
+	for i := range 3 * 16 {
+		add("Transfer", 1+i)
+	}
+	require.NoError(t, newRun(session.Config{}, model{}, false).Play(steps))
+	assert.Len(t, m.Declined, 16, "a transfer is no answer")
+	assert.Len(t, m.Transfers, 16)
+}
+
+// An operation on a copy leaves the original as it was. Package desk tries operations on copies.
+func TestOperationsOnCopies(t *testing.T) {
+	s := session.Session{
+		ID: "s", Status: session.Assigned, AgentID: "ann",
+		// Both slices have spare capacity, which an append could overwrite.
+		Declined:  append(make([]string, 0, 4), "dan"),
+		Transfers: append(make([]session.Transfer, 0, 4), session.Transfer{From: "dan", To: "ann"}),
+	}
+	one, other := s, s
+	require.NoError(t, one.Transfer(at(1), "ben", 0, "", "one"))
+	require.NoError(t, other.Transfer(at(2), "cid", 0, "", "other"))
+	assert.Equal(t, "one", one.Transfers[1].Reason)
+	one, other = s, s
+	other.AgentID = "ben"
+	require.NoError(t, one.Decline(at(1), "ann"))
+	require.NoError(t, other.Decline(at(1), "ben"))
+	assert.Equal(t, []string{"dan", "ann"}, one.Declined)
+	other = s
+	require.NoError(t, other.Reply(at(1), "ann"))
+	assert.Equal(t, []string{"dan"}, s.Declined)
+}
+
+// The default windows, and that a negative one is never.
+func TestWindows(t *testing.T) {
+	for _, c := range []struct {
+		rate, reopen time.Duration
+		want         session.Windows
+	}{
+		{0, 0, session.Windows{Rate: 24 * time.Hour}},
+		{-1, -1, session.Windows{}},
+		{time.Hour, time.Minute, session.Windows{Rate: time.Hour, Reopen: time.Minute}},
+	} {
+		assert.Equal(t, c.want, session.New(nil, session.Config{RateWindow: c.rate, ReopenWindow: c.reopen}).Windows())
+	}
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
@@ -24,12 +25,16 @@ import (
 func TestVisitorMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, m := context.Background(), rmwtest.NewMemory()
+		layout := rapid.SampledFrom(entities.Layouts()).Draw(t, "layout")
+		prefix := rapid.SampledFrom([]string{"", "w:"}).Draw(t, "prefix")
+		key := cmp.Or(prefix, "visitor:") + "v"
 		sessions := session.New(m, session.Config{
-			Layout: rapid.SampledFrom(entities.Layouts()).Draw(t, "layout"), TTL: time.Hour, ClosedTTL: time.Minute,
+			Layout: layout, TTL: time.Hour, ClosedTTL: time.Minute,
+			VisitorPrefix: prefix, Codec: rmw.JSON[session.Session](), // which is not that of the entries
 		})
 		seen := []session.Visitor{{}}
 		for range rapid.SampledFrom([]int{10, 60}).Draw(t, "calls") {
-			before, _, _ := m.Get(ctx, "visitor:v")
+			before, _, _ := m.Get(ctx, key)
 			entry := seen[len(seen)-1]
 			want := entry
 			id := rapid.SampledFrom([]string{"s1", "s1", "s2", "s2", ""}).Draw(t, "session")
@@ -69,10 +74,11 @@ func TestVisitorMatchesModel(t *testing.T) {
 			got, err := sessions.Visitor(ctx, "v")
 			require.NoError(t, err)
 			require.Equal(t, want, got)
-			after, ttl, _ := m.Get(ctx, "visitor:v")
+			after, ttl, _ := m.Get(ctx, key)
 			require.Equal(t, want.ID != "", after.Exists())
 			require.Equal(t, assert.ObjectsAreEqual(entry, want), before.Equal(after))
 			require.True(t, !after.Exists() || ttl == rmw.NoTTL)
+			require.True(t, !after.Exists() || (after.Kind() == rmw.KindString) == (layout == domains.JSON))
 			seen = append(seen, got)
 		}
 	})
@@ -111,5 +117,62 @@ func TestVisitorReplacedDuringReserve(t *testing.T) {
 			release("s1")
 			release("s2")
 		}
+	})
+}
+
+// The rules of an entry of the index.
+func TestCheckVisitor(t *testing.T) {
+	entities.AssertBroken[session.Visitor](t, `{"id":"v","session_id":"s","state":"reserved","until":1}`, map[string][]string{
+		"the id of the visitor":               {`{"id":""}`, `{"id":"LONG"}`},
+		"the id of the session":               {`{"session_id":""}`, `{"session_id":"LONG"}`},
+		"an entry is reserved or held":        {`{"state":null}`, `{"state":"gone"}`},
+		"the epoch is above 9007199254740991": {`{"epoch":9007199254740992}`},
+		"a time is before 1970 or after 9999": {`{"until":-1}`, `{"until":253402300800000}`},
+	})
+}
+
+// The stored form of an entry is a contract with other services, whose fields are kept, also when the entry changes.
+func TestWireFormatOfVisitor(t *testing.T) {
+	const entry = `{"id":"v","session_id":"s1","epoch":3,"state":"reserved","until":9,"foreign":` + entities.Foreign + `}`
+	entities.WireFormat(t, entry, func(v session.Visitor) {
+		assert.Equal(t, session.Visitor{
+			ID: "v", SessionID: "s1", Epoch: 3, State: session.Reserved, Until: 9, Unknown: v.Unknown,
+		}, v)
+	})
+	stored[session.Visitor](t, "visitor:v", entry, func(t *testing.T, m *rmwtest.Memory, sessions session.Sessions) {
+		v, err := sessions.Visitor(t.Context(), "v")
+		require.NoError(t, err)
+		_, err = sessions.ReserveVisitor(t.Context(), "v", minute(1), v, "s2", 3, minute(2))
+		require.NoError(t, err)
+		next, _, err := m.Get(t.Context(), "visitor:v")
+		require.NoError(t, err)
+		field, _ := next.Field("foreign")
+		assert.Contains(t, next.Text()+field, entities.Foreign)
+	})
+}
+
+func FuzzDecodeVisitor(f *testing.F) {
+	entities.Seed[session.Visitor](f, `{"id":"v","session_id":"s","state":"held"}`,
+		`{"id":"v","session_id":"s","state":"reserved","until":253402300799999,"epoch":9007199254740991,"foreign":`+entities.Foreign+`}`,
+		`{"id":"v","session_id":"s","state":"reserved","format":1,"version":3,"applied":[{"id":"x"}],"State":1}`)
+	get := func(ctx context.Context, store rmw.Store, layout domains.Layout) (session.Visitor, error) {
+		return session.New(store, session.Config{Layout: layout}).Visitor(ctx, "v")
+	}
+	entities.Fuzz(f, "visitor:v", get, func(t *testing.T, layout domains.Layout, v session.Visitor, cur rmw.Value) {
+		m := rmwtest.NewMemory()
+		require.NoError(t, m.Set(t.Context(), "visitor:v", cur, rmw.NoTTL))
+		sessions := session.New(m, session.Config{Layout: layout})
+		_, err := sessions.ReserveVisitor(t.Context(), "v", minute(1), session.Visitor{}, "s2", v.Epoch, minute(1))
+		require.ErrorIs(t, err, session.ErrMovedOn)
+		require.NoError(t, sessions.ConfirmVisitor(t.Context(), "v", minute(1), v.SessionID))
+		v, err = sessions.Visitor(t.Context(), "v")
+		require.NoError(t, err)
+		require.Equal(t, session.Held, v.State)
+		v, err = sessions.ReserveVisitor(t.Context(), "v", minute(1), v, "s2", v.Epoch, minute(1))
+		require.NoError(t, err)
+		require.NoError(t, sessions.ReleaseVisitor(t.Context(), "v", minute(1), "s2", v.Epoch+1))
+		v, err = sessions.Visitor(t.Context(), "v")
+		require.NoError(t, err)
+		require.Zero(t, v)
 	})
 }

@@ -142,7 +142,7 @@ func houseRules() []rule {
 		{"internal/htmlpage", []string{"internal/wrap"},
 			"the layout of a page does not depend on its data"},
 		{"internal/testing/entities", []string{"domains", "rmw", "rmw/rmwtest", "github.com/stretchr/testify/assert",
-			"github.com/stretchr/testify/require"},
+			"github.com/stretchr/testify/require", "pgregory.net/rapid"},
 			"it knows no entity"},
 		{"internal/testing/meter", nil,
 			"counting has no dependencies"},

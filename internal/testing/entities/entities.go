@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -43,19 +44,40 @@ func Layouts() []domains.Layout {
 	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
 }
 
-// Stored is a document as it lies in the store. In a hash, each entry of the field parts, which may be "", has a field of
-// its own, whose name begins with prefix.
-func Stored(t require.TestingT, layout domains.Layout, document, parts, prefix string) rmw.Value {
+// Foreign is what another service has put beside the fields that are known here, with more digits than a float64 has.
+const Foreign = `{"list":[1.50,12345678901234567890,"é"],"null":null}`
+
+// Unknown returns the field "foreign" with the value [Foreign], as Create keeps it. A hash keeps it only where the other
+// service stored it.
+func Unknown(layout domains.Layout) (u domains.Unknown) {
+	if layout == domains.JSON {
+		if err := domains.NamesOf[struct{}]().Unmarshal([]byte(`{"foreign":`+Foreign+`}`), &struct{}{}, &u); err != nil {
+			panic(err)
+		}
+	}
+	return u
+}
+
+// Stored is a document of a T as it lies in the store.
+func Stored[T any](t require.TestingT, layout domains.Layout, document string) rmw.Value {
 	if layout == domains.JSON {
 		return rmw.String(document)
 	}
-	var fields, entries map[string]json.RawMessage
+	var fields map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal([]byte(document), &fields))
-	if raw, ok := fields[parts]; ok {
-		require.NoError(t, json.Unmarshal(raw, &entries))
-		delete(fields, parts)
-	}
 	hash := map[string]string{}
+	for f := range reflect.TypeFor[T]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		prefix, ok := f.Tag.Lookup("hash") // each entry has a field of its own
+		if raw := fields[name]; ok && raw != nil {
+			var entries map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(raw, &entries))
+			for id, entry := range entries {
+				hash[prefix+id] = string(entry)
+			}
+			delete(fields, name)
+		}
+	}
 	for name, raw := range fields {
 		hash[name] = string(raw)
 		switch raw[0] {
@@ -66,9 +88,6 @@ func Stored(t require.TestingT, layout domains.Layout, document, parts, prefix s
 		case 't':
 			hash[name] = "1"
 		}
-	}
-	for name, raw := range entries {
-		hash[prefix+name] = string(raw)
 	}
 	return rmw.Hash(hash)
 }
@@ -86,12 +105,12 @@ func fuzzed(hash bool, data []byte) (domains.Layout, rmw.Value) {
 	return domains.Hash, rmw.Hash(fields)
 }
 
-// Seed adds documents to a fuzz test, each also as the hash that asHash makes of it, and texts that are no documents.
-func Seed(f *testing.F, asHash func(document string) rmw.Value, documents ...string) {
+// Seed adds documents of a T to a fuzz test, each also as a hash, and texts that are no documents.
+func Seed[T any](f *testing.F, documents ...string) {
 	for _, document := range documents {
 		f.Add(false, []byte(document))
 		var b strings.Builder
-		for name, text := range asHash(document).Fields() {
+		for name, text := range Stored[T](f, domains.Hash, document).Fields() {
 			b.WriteString(name + "\x00" + text + "\x00")
 		}
 		f.Add(true, []byte(b.String()))
@@ -131,10 +150,11 @@ func Fuzz[T any, E domains.Entity[T]](
 	})
 }
 
-// WireFormat checks that an entity is written as it was read, in each form, and calls check with it.
-func WireFormat[T any, E domains.Entity[T]](t *testing.T, stored func(domains.Layout) rmw.Value, check func(T)) {
+// WireFormat checks that a document, and the hash of the same fields, is written as it was read, and calls check with the
+// entity.
+func WireFormat[T any, E domains.Entity[T]](t *testing.T, document string, check func(T)) {
 	for _, layout := range Layouts()[:2] {
-		v, codec := stored(layout), domains.CodecOf[T, E](layout, nil)
+		v, codec := Stored[T](t, layout, document), domains.CodecOf[T, E](layout, nil)
 		var entity T
 		require.NoError(t, codec.Decode(v, &entity))
 		again, err := codec.Encode(&entity, v)
@@ -143,6 +163,53 @@ func WireFormat[T any, E domains.Entity[T]](t *testing.T, stored func(domains.La
 		require.Equal(t, v.Fields(), again.Fields())
 		check(entity)
 	}
+}
+
+// AssertBroken asserts that a document is that of an entity, and that none of its changes is. The error of a change
+// contains the key of the map, and quotes nothing of the document. A change is a JSON merge patch (RFC 7396), in which LONG
+// stands for 5,000 bytes.
+func AssertBroken[T any, E domains.Entity[T]](t *testing.T, document string, changes map[string][]string) {
+	t.Helper()
+	long, codec := strings.Repeat("x", 5000), domains.CodecOf[T, E](domains.JSON, nil)
+	require.NoError(t, codec.Decode(rmw.String(document), new(T)))
+	for says, patches := range changes {
+		for _, patch := range patches {
+			broken, err := json.Marshal(merged(parsed(t, document), parsed(t, strings.ReplaceAll(patch, "LONG", long))))
+			require.NoError(t, err)
+			err = codec.Decode(rmw.Bytes(broken), new(T))
+			require.ErrorContains(t, err, says, patch)
+			require.NotContains(t, err.Error(), long)
+		}
+	}
+}
+
+// parsed keeps the digits of numbers.
+func parsed(t *testing.T, text string) (v any) {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	require.NoError(t, dec.Decode(&v), text)
+	return v
+}
+
+// merged applies a merge patch.
+func merged(target, patch any) any {
+	changes, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	object, ok := target.(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	for name, change := range changes {
+		if change == nil {
+			delete(object, name)
+			continue
+		}
+		object[name] = merged(object[name], change)
+	}
+	return object
 }
 
 // RoundTrip encodes an entity, decodes it, and requires that the result is encoded the same. cur is the stored value.

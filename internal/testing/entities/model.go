@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/rmw"
@@ -98,6 +99,8 @@ func (r *Run[T, E, S]) step(s S) error {
 		return fmt.Errorf("stored\n%+v, the model says\n%+v", next, entity)
 	case (want == Changed || want == Kept) && !assert.ObjectsAreEqual(next, got):
 		return fmt.Errorf("returned\n%+v, stored\n%+v", got, next)
+	case stored.Exists() && (stored.Kind() == rmw.KindString) != (r.Layout == domains.JSON):
+		return fmt.Errorf("stored as %v", stored)
 	case stored.Exists() && (ttl-expiry).Abs() > 5*time.Minute:
 		return fmt.Errorf("the key expires in %v, the model says %v", ttl, expiry)
 	}
@@ -112,6 +115,14 @@ func (r *Run[T, E, S]) step(s S) error {
 		return nil
 	}
 	return r.Also(s, prev, next)
+}
+
+// Tidy returns a copy of m, and nil if m is empty: a store does not keep the difference.
+func Tidy[M ~map[K]V, K comparable, V any](m M) M {
+	if len(m) == 0 {
+		return nil
+	}
+	return maps.Clone(m)
 }
 
 // Call calls a method by its name, such as one of an operation, and returns its results.
@@ -134,10 +145,18 @@ func CallFor[T any](receiver any, method string, args ...any) (T, error) {
 	return out[0].(T), err
 }
 
-// Rows returns the rows of a table as "op from to", one for each state that it starts from.
-func Rows(table domains.Table) []string {
+// Rows returns the rows of a table as "op from to", one for each state that it starts from. It overwrites a first copy of
+// the table: each call of transitions has to return another.
+func Rows(transitions func() domains.Table) []string {
+	for _, row := range transitions().Rows {
+		for i := range row.From {
+			row.From[i] = "overwritten"
+		}
+	}
+	first := transitions().Rows
+	first[0].To = "overwritten"
 	var rows []string
-	for _, row := range table.Rows {
+	for _, row := range transitions().Rows {
 		for _, from := range append(row.From, "")[:max(1, len(row.From))] {
 			to := row.To
 			if to == "" {
@@ -156,6 +175,29 @@ func AssertOccurred(t *testing.T, want []string, counts map[string]int) {
 	assert.Subset(t, want, got)
 	if !testing.Short() && flag.Lookup("rapid.checks").Value.String() == "100" {
 		assert.Subset(t, got, want)
+	}
+}
+
+// AssertControls asserts that the model finds each of these mistakes of a package within that many runs: negative
+// controls. It finds none in 20 runs without a mistake.
+func AssertControls[T any, E domains.Entity[T], S interface{ Base() Step }](
+	t *testing.T, runs int, newRun func() *Run[T, E, S], steps func(*rapid.T) []S, mistakes map[string]func(s S, prev, next *T),
+) {
+	t.Helper()
+	fails := func(seed int, mistake func(s S, prev, next *T)) bool {
+		q := newRun()
+		q.Mistake = mistake
+		return q.Play(rapid.Custom(steps).Example(seed)) != nil
+	}
+	for seed := range 20 {
+		assert.False(t, fails(seed, func(S, *T, *T) {}), "without a mistake")
+	}
+	for name, mistake := range mistakes {
+		found := false
+		for seed := 0; seed < runs && !found; seed++ {
+			found = fails(seed, mistake)
+		}
+		assert.True(t, found, name)
 	}
 }
 

@@ -3,8 +3,10 @@ package mcc_test
 import (
 	"context"
 	"reflect"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/domains"
@@ -13,9 +15,51 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
+// full is a document with every field, and foreign ones beside each. Its fields are in the order in which they
+// are written.
+const full = `{"format":1,"version":3,"applied":[{"id":"x","op":"SetMax"}],"id":"a","tenant_id":"t","status":"online",` +
+	`"accepting":true,"max":4,"groups":["g"],"slots":{"other":{"epoch":1,"state":"held","since":4,"forced":true,"foreign":` + entities.Foreign +
+	`},"s":{"epoch":5,"state":"reserved","since":5,"until":9,"foreign":` + entities.Foreign +
+	`}},"last_assigned_at":6,"status_at":7,"updated_at":8,"foreign":` + entities.Foreign + `}`
+
+// The stored form of an agent is a contract with other services, whose fields are kept.
+func TestWireFormat(t *testing.T) {
+	entities.WireFormat(t, full, func(a mcc.Agent) {
+		assert.Equal(t, mcc.Agent{
+			Header: domains.Header{Format: 1, Version: 3, Applied: []domains.Applied{{ID: "x", Op: "SetMax"}}},
+			ID:     "a", TenantID: "t", Status: mcc.Online, Accepting: true, Max: 4, Groups: []string{"g"},
+			Slots: map[string]mcc.Slot{
+				"s":     {Epoch: 5, State: mcc.Reserved, Since: 5, Until: 9, Unknown: a.Slots["s"].Unknown},
+				"other": {Epoch: 1, State: mcc.Held, Since: 4, Forced: true, Unknown: a.Slots["s"].Unknown},
+			},
+			LastAssignedAt: 6, StatusAt: 7, UpdatedAt: 8, Unknown: a.Unknown,
+		}, a)
+	})
+}
+
+// An agent that breaks a rule is an error that says which.
+func TestCheck(t *testing.T) {
+	entities.AssertBroken[mcc.Agent](t, full, map[string][]string{
+		"the id of the agent":            {`{"id":""}`, `{"id":"LONG"}`},
+		"the id of the tenant has 5000":  {`{"tenant_id":"LONG"}`},
+		"the id of the group":            {`{"groups":["g",""]}`, `{"groups":["g","LONG"]}`},
+		"the id of the session":          {`{"slots":{"":{"state":"held"}}}`, `{"slots":{"LONG":{"state":"held"}}}`},
+		"the status is unknown":          {`{"status":null}`, `{"status":"lunch"}`},
+		"max is below -1":                {`{"max":-2}`},
+		"65 groups, at most 64":          {`{"groups":["g"` + strings.Repeat(`,"g"`, 64) + `]}`},
+		"a slot is reserved or held":     {`{"slots":{"s":{"state":null}}}`, `{"slots":{"s":{"state":"lunch"}}}`},
+		"a slot that is held has an end": {`{"slots":{"s":{"state":"held"}}}`},
+		"the epoch of a slot is above":   {`{"slots":{"s":{"epoch":9007199254740992}}}`},
+		"a time is before 1970 or after 9999": {
+			`{"status_at":-1}`, `{"last_assigned_at":-1}`, `{"updated_at":-1}`,
+			`{"slots":{"s":{"since":-1}}}`, `{"slots":{"s":{"until":-1}}}`, `{"slots":{"s":{"until":253402300800000}}}`,
+		},
+	})
+}
+
 func FuzzDecode(f *testing.F) {
-	entities.Seed(f, func(document string) rmw.Value { return stored(f, domains.Hash, document) },
-		withForeign,
+	entities.Seed[mcc.Agent](f,
+		full,
 		`{"id":"a","status":"offline"}`,
 		`{"id":"","status":"offline"}`,
 		`{"id":"b","status":"offline"}`,
