@@ -123,13 +123,7 @@ func TestMendCannotBypassCheck(t *testing.T) {
 			},
 		} {
 			memory := rmwtest.NewMemory()
-			old := before(layout, test.changes)
-			put(t, memory, "7", old)
-			for call, err := range everyCall(t, mended(memory, layout, test.mend)) {
-				require.ErrorIs(t, err, rmw.ErrUndecodable, call)
-				require.ErrorContains(t, err, says, call)
-				assert.True(t, old.Equal(stored(t, memory, "7")))
-			}
+			assertUndecodable(t, memory, mended(memory, layout, test.mend), before(layout, test.changes), says)
 		}
 	})
 }

@@ -5,7 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -18,23 +22,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
-
-// everywhere runs test on every path and with all layouts.
-func everywhere(t *testing.T, test func(t *testing.T, w fixture)) {
-	t.Helper()
-	eachLayout(t, func(t *testing.T, layout domains.Layout) {
-		paths.Each(t, func(t *testing.T, target rmwtest.Target) {
-			test(t, fixture{target, layout, newTickets(target.Open(), layout)})
-		})
-	})
-}
-
-// fixture is a path, a layout, and the tickets there.
-type fixture struct {
-	rmwtest.Target
-	layout domains.Layout
-	tickets
-}
 
 // model is a stored ticket, as the doc of Repository says; the zero model is that of none.
 type model struct{ Ticket }
@@ -323,4 +310,136 @@ func (p naming) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 func (p naming) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
 	*p.heard = append(*p.heard, key.Label+"/"+rmw.OperationOf(ctx))
 	return p.Store.Update(ctx, key, fn)
+}
+
+// An operation or an id that cannot be is refused before the store is asked.
+func TestInvalidCallReachesNoStore(t *testing.T) {
+	repo := newTickets(nil, domains.JSON)
+	bad := domains.Op{ID: "", At: now}
+	_, err := repo.Edit(t.Context(), "7", bad, grow)
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	_, _, err = repo.Number(t.Context(), "7", bad, func(*Ticket) (uint64, error) { return 0, nil })
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	_, err = repo.Create(t.Context(), "7", bad, named("7"))
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	_, err = repo.Settle(t.Context(), "7", time.Time{}, func(*Ticket, bool) error { return nil })
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+
+	for _, id := range []string{"", strings.Repeat("a", 129), "\xff"} {
+		for call, err := range everyCall(t, repo, id) {
+			require.ErrorIs(t, err, rmw.ErrInvalid, call)
+		}
+	}
+}
+
+// late is how long after its connection broke a command still happens.
+const late = 20 * time.Millisecond
+
+// After an error, the same call sent again by another process has happened exactly once, whichever command or reply was
+// lost, on every path. After any error but ErrOutcomeUnknown, nothing is written.
+func TestRetryHappensOnce(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
+		unknowns := 0
+		for round := 0; round < 20 && unknowns == 0; round++ { // where keys move at random, faults may miss each commit
+			for _, fault := range []rmwtest.Fault{
+				{Kind: rmwtest.RequestLost}, {Kind: rmwtest.ReplyLost}, {Kind: rmwtest.Hang}, {Kind: rmwtest.Late, Delay: late},
+			} {
+				for n, struck := 1, true; struck; n++ {
+					id := fmt.Sprintf("%d-%v-%d", round, fault.Kind, n)
+					require.Less(t, n, 50, id)
+					var unknown bool
+					struck, unknown = strike(t, w, id, n, fault)
+					require.True(t, struck || n > 1, "%s: no command was struck", id)
+					if unknown {
+						unknowns++
+					}
+				}
+			}
+		}
+		assert.Positive(t, unknowns, "or it proves nothing about them")
+	})
+}
+
+// strike sends one operation until it succeeds, each time as another process would. The fault strikes the n-th command
+// of the first process, if there is one. unknown reports that the first outcome was unknown.
+func strike(t *testing.T, w fixture, id string, n int, fault rmwtest.Fault) (struck, unknown bool) {
+	settle := func() { // delayed commands arrive
+		time.Sleep(2 * late)
+		synctest.Wait()
+	}
+	send := func() (number uint64, err error) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, number, err = newTickets(w.Open(), w.layout).Number(ctx, id, opAt("once"), func(n *Ticket) (uint64, error) {
+			n.Size++
+			return uint64(10 + n.Size), nil
+		})
+		return number, err
+	}
+	_, err := w.Create(t.Context(), id, opAt("create"), named(id))
+	require.NoError(t, err)
+	before := stored(t, w.Direct, id)
+	settle()
+	stop := w.Faults.Arm(n, fault)
+	number, err := send()
+	struck = stop()
+	if unknown = errors.Is(err, rmw.ErrOutcomeUnknown); err != nil && !unknown {
+		settle()
+		require.True(t, before.Equal(stored(t, w.Direct, id)), "%s: %v, and yet it was written", id, err)
+	}
+	for try := 1; err != nil; try++ {
+		require.Nil(t, domains.RefusalOf(err), "%s: %v", id, err)
+		require.Less(t, try, 10, id)
+		number, err = send()
+	}
+	settle()
+	assert.Equal(t, uint64(11), number, id)
+	got, err := w.Get(t.Context(), id)
+	require.NoError(t, err)
+	assert.Equal(t, []uint64{1, 2}, []uint64{uint64(got.Size), got.Version}, id)
+	return struck, unknown
+}
+
+// Many processes change one entity, each another part of it, and each operation is sent by two at once: no change is lost,
+// none happens twice, and every number is given out once. Hash and HashByVersion may be used on one key.
+func TestConcurrentUpdates(t *testing.T) {
+	const pairs, each = 4, 4
+	for _, layouts := range [][]domains.Layout{
+		{domains.JSON}, {domains.Hash}, {domains.HashByVersion}, {domains.Hash, domains.HashByVersion},
+	} {
+		paths.Each(t, func(t *testing.T, target rmwtest.Target) {
+			tickets := newTickets(target.Open(), layouts[0])
+			_, err := tickets.Create(t.Context(), "7", opAt("create"), named("7"))
+			require.NoError(t, err)
+			var wg sync.WaitGroup
+			numbers := make([][pairs * each]uint64, 2)
+			for i := range 2 * pairs {
+				wg.Go(func() {
+					repo := newTickets(target.Open(), layouts[i%len(layouts)])
+					for j := range each {
+						op := i/2*each + j
+						_, number, err := repo.Number(t.Context(), "7", opAt(fmt.Sprint(op)), func(n *Ticket) (uint64, error) {
+							if n.Parts == nil {
+								n.Parts = map[string]Part{}
+							}
+							n.Parts[fmt.Sprint(op)] = Part{Count: 1}
+							return uint64(len(n.Parts)), nil
+						})
+						assert.NoError(t, err)
+						numbers[i%2][op] = number
+					}
+				})
+			}
+			wg.Wait()
+			require.Equal(t, numbers[0], numbers[1])
+			slices.Sort(numbers[0][:])
+			for i, number := range numbers[0] {
+				require.Equal(t, uint64(i+1), number)
+			}
+			got, err := tickets.Get(t.Context(), "7")
+			require.NoError(t, err)
+			assert.Len(t, got.Parts, pairs*each)
+			assert.Equal(t, uint64(pairs*each+1), got.Version)
+		})
+	}
 }

@@ -3,6 +3,7 @@ package domains_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/unwatch/unwatch/domains"
 	"github.com/unwatch/unwatch/internal/testing/entities"
+	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
@@ -176,5 +178,44 @@ func eachLayout(t *testing.T, test func(t *testing.T, layout domains.Layout)) {
 	t.Helper()
 	for _, layout := range entities.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) { test(t, layout) })
+	}
+}
+
+// everywhere runs test on every path and with all layouts.
+func everywhere(t *testing.T, test func(t *testing.T, w fixture)) {
+	t.Helper()
+	eachLayout(t, func(t *testing.T, layout domains.Layout) {
+		paths.Each(t, func(t *testing.T, target rmwtest.Target) {
+			test(t, fixture{target, layout, newTickets(target.Open(), layout)})
+		})
+	})
+}
+
+// fixture is a path, a layout, and the tickets there.
+type fixture struct {
+	rmwtest.Target
+	layout domains.Layout
+	tickets
+}
+
+// secret is content: no error may show it.
+const secret = "S3CRET"
+
+// requireSilent fails if any error of the chain shows the secret.
+func requireSilent(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%q", err)} {
+		require.NotContains(t, text, secret)
+	}
+	switch e := err.(type) { //nolint:errorlint // it goes through the chain itself
+	case interface{ Unwrap() error }:
+		if e.Unwrap() != nil {
+			requireSilent(t, e.Unwrap())
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			requireSilent(t, inner)
+		}
 	}
 }

@@ -15,37 +15,32 @@ import (
 	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
-// secret is content: no error may show it.
-const secret = "S3CRET"
-
-// requireSilent fails if any error of the chain shows the secret.
-func requireSilent(t *testing.T, err error) {
+// everyCall makes every call of a Repository and returns the errors.
+func everyCall(t *testing.T, repo tickets, id string) map[string]error {
 	t.Helper()
-	require.Error(t, err)
-	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%q", err)} {
-		require.NotContains(t, text, secret)
-	}
-	switch e := err.(type) { //nolint:errorlint // it goes through the chain itself
-	case interface{ Unwrap() error }:
-		if e.Unwrap() != nil {
-			requireSilent(t, e.Unwrap())
-		}
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			requireSilent(t, inner)
-		}
-	}
+	_, get := repo.Get(t.Context(), id)
+	_, edit := repo.Edit(t.Context(), id, opAt("o"), grow)
+	_, n, number := repo.Number(t.Context(), id, opAt("o"), func(*Ticket) (uint64, error) { return 1, nil })
+	assert.Zero(t, n)
+	_, create := repo.Create(t.Context(), id, opAt("o"), named(id))
+	_, settle := repo.Settle(t.Context(), id, now, func(*Ticket, bool) error { return nil })
+	return map[string]error{"Get": get, "Edit": edit, "Number": number, "Create": create, "Settle": settle}
 }
 
-// everyCall makes every call of a Repository and returns the errors.
-func everyCall(t *testing.T, repo tickets) map[string]error {
-	_, get := repo.Get(t.Context(), "7")
-	_, edit := repo.Edit(t.Context(), "7", opAt("o"), grow)
-	_, n, number := repo.Number(t.Context(), "7", opAt("o"), func(*Ticket) (uint64, error) { return 1, nil })
-	assert.Zero(t, n)
-	_, create := repo.Create(t.Context(), "7", opAt("o"), named("7"))
-	_, settle := repo.Settle(t.Context(), "7", now, func(*Ticket, bool) error { return nil })
-	return map[string]error{"Get": get, "Edit": edit, "Number": number, "Create": create, "Settle": settle}
+// assertUndecodable makes every call on a value that cannot be decoded. Each leaves the value as it is, and its error ends
+// with says and quotes nothing.
+func assertUndecodable(t *testing.T, direct rmwtest.Direct, repo tickets, v rmw.Value, says string) {
+	t.Helper()
+	put(t, direct, "7", v)
+	for call, err := range everyCall(t, repo, "7") {
+		require.ErrorIs(t, err, rmw.ErrUndecodable, call)
+		require.NotErrorIs(t, err, rmw.ErrInvalid, call)
+		assert.Nil(t, domains.RefusalOf(err), call)
+		assert.True(t, strings.HasSuffix(err.Error(), says), "%s: %v", call, err)
+		assert.Contains(t, err.Error(), `"ticket:7"`, call)
+		requireSilent(t, err)
+		assert.True(t, stored(t, direct, "7").Equal(v), call)
+	}
 }
 
 // undecodable lists values that cannot be decoded, and their errors.
@@ -135,18 +130,29 @@ func TestUndecodable(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.layout.String()+"/"+test.says, func(t *testing.T) {
 			memory := rmwtest.NewMemory()
-			put(t, memory, "7", test.stored)
-			for call, err := range everyCall(t, newTickets(memory, test.layout)) {
-				require.ErrorIs(t, err, rmw.ErrUndecodable, call)
-				require.NotErrorIs(t, err, rmw.ErrInvalid, call)
-				assert.Nil(t, domains.RefusalOf(err), call)
-				assert.True(t, strings.HasSuffix(err.Error(), ": "+test.says), "%s: %v", call, err)
-				assert.Contains(t, err.Error(), `"ticket:7"`, call)
-				requireSilent(t, err)
-				assert.True(t, stored(t, memory, "7").Equal(test.stored), call)
-			}
+			assertUndecodable(t, memory, newTickets(memory, test.layout), test.stored, ": "+test.says)
 		})
 	}
+}
+
+// A value under another entity's key, such as a copy or a backup restored under a wrong name, cannot be decoded. A value
+// without an id is that of its key.
+func TestWrongStoredID(t *testing.T) {
+	everywhere(t, func(t *testing.T, w fixture) {
+		codecs := map[string]rmw.Codec[Ticket]{"ours": ticketCodec(w.layout)}
+		if w.layout == domains.JSON {
+			codecs["their own"] = rmw.JSON[Ticket]()
+		}
+		for name, codec := range codecs {
+			put(t, w.Direct, "7", before(w.layout, map[string]string{"id": `""`, "size": "1"}))
+			n, err := keyed(w.Open(), codec).Get(t.Context(), "7")
+			require.NoError(t, err)
+			assert.Equal(t, "7", n.ID, name)
+			other := before(w.layout, map[string]string{"id": `"` + secret + `"`, "size": "1"})
+			assertUndecodable(t, w.Direct, keyed(w.Open(), codec), other, `: the key is that of the ticket "7", and the id in the `+
+				`document is another: if it was copied, put it under its own key; if the id is wrong, have a Mend empty it`)
+		}
+	})
 }
 
 // A value of the other layout is of a wrong type, not undecodable.
@@ -156,7 +162,7 @@ func TestValueOfOtherLayout(t *testing.T) {
 	} {
 		memory := rmwtest.NewMemory()
 		put(t, memory, "7", v)
-		for call, err := range everyCall(t, newTickets(memory, layout)) {
+		for call, err := range everyCall(t, newTickets(memory, layout), "7") {
 			require.ErrorIs(t, err, rmw.ErrWrongKind, call)
 			requireSilent(t, err)
 		}
