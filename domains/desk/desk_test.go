@@ -169,6 +169,7 @@ func TestRefusals(t *testing.T) {
 		}},
 		"open with what cannot be opened": {rmw.ErrInvalid, func(d fixture) error {
 			require.ErrorIs(d.t, errOf(d.Open(ctx, d.op(), "s1", queuedOf(""))), rmw.ErrInvalid, "no visitor")
+			require.ErrorIs(d.t, errOf(d.Open(ctx, domains.Op{At: d.now}, "s1", queuedOf("v"))), rmw.ErrInvalid, "no id")
 			_, err := d.Open(ctx, d.op(), "s1", session.Session{VisitorID: "v", Status: session.Active})
 			d.ok(d.Open(ctx, d.op(), "s2", queuedOf("v"))) // the visitor can open another session
 			return err
