@@ -82,6 +82,22 @@ func counted(store rmw.Store) (service, map[string]int) {
 	}), calls
 }
 
+// reaps runs a Reap of agent a, which succeeds.
+func (d fixture) reaps(s service, after time.Duration, want desk.Reaped) {
+	d.t.Helper()
+	found, err := s.Reap(d.t.Context(), d.now.Add(after), "a")
+	require.NoError(d.t, err)
+	assert.Equal(d.t, want, found)
+}
+
+// signsOff runs a SignOff of agent a, which succeeds and requeues that many sessions.
+func (d fixture) signsOff(s service, op domains.Op, requeued int) {
+	d.t.Helper()
+	n, err := s.SignOff(d.t.Context(), op, "a")
+	require.NoError(d.t, err)
+	assert.Equal(d.t, requeued, n)
+}
+
 // However many slots are wrong, a Reap reads the agent once and updates it once, or not at all. It reads each session
 // once, and updates those whose epoch has to be raised. An Assign to a full agent reads no session of a held slot. A
 // SignOff updates the agent to be offline, and for all slots.
@@ -90,21 +106,15 @@ func TestCosts(t *testing.T) {
 	d := newFixture(t, w)
 	ids := d.addSlots(map[kind]int{sound: 90, waiting: 10, unconfirmed: 20, gone: 20, overdue: 20, missing: 20})
 	s, calls := counted(w)
-	found, err := s.Reap(t.Context(), d.now, "a")
-	require.NoError(t, err)
-	assert.Equal(t, desk.Reaped{Sound: 90, Waiting: 10, Confirmed: 20, Released: 60}, found)
+	d.reaps(s, 0, desk.Reaped{Sound: 90, Waiting: 10, Confirmed: 20, Released: 60})
 	assert.Equal(t, map[string]int{"read agent": 1, "read session": 170, "update agent": 1, "update session": 20}, calls)
 
 	clear(calls)
-	found, err = s.Reap(t.Context(), d.now, "a")
-	require.NoError(t, err)
-	assert.Equal(t, desk.Reaped{Sound: 110, Waiting: 10}, found)
+	d.reaps(s, 0, desk.Reaped{Sound: 110, Waiting: 10})
 	assert.Equal(t, map[string]int{"read agent": 1, "read session": 110}, calls)
 
 	clear(calls)
-	n, err := s.SignOff(t.Context(), d.op(), "a")
-	require.NoError(t, err)
-	assert.Equal(t, 110, n)
+	d.signsOff(s, d.op(), 110)
 	assert.Equal(t, map[string]int{"read agent": 1, "update agent": 2, "read session": 120, "update session": 120}, calls)
 	assert.Empty(t, d.slots("a"))
 	for _, id := range slices.Concat(ids[sound], ids[unconfirmed]) {
@@ -123,25 +133,19 @@ func TestCosts(t *testing.T) {
 func TestReaped(t *testing.T) {
 	w := newObservedStore()
 	d := newFixture(t, w, "s", "t")
-	reaps := func(s service, after time.Duration, want desk.Reaped) {
-		t.Helper()
-		found, err := s.Reap(t.Context(), d.now.Add(after), "a")
-		require.NoError(t, err)
-		assert.Equal(t, want, found)
-	}
 	require.Error(t, errOf(dying(w, theCommit, false).Assign(t.Context(), d.op(), "s", "a")))
-	reaps(d.service, patience, desk.Reaped{Waiting: 1})
-	reaps(d.service, patience+time.Millisecond, desk.Reaped{Released: 1})
+	d.reaps(d.service, patience, desk.Reaped{Waiting: 1})
+	d.reaps(d.service, patience+time.Millisecond, desk.Reaped{Released: 1})
 
 	d.assign("t", "a")
 	require.NoError(t, d.fence(t.Context(), d.now, "t"))
-	reaps(d.service, 0, desk.Reaped{Confirmed: 1})
+	d.reaps(d.service, 0, desk.Reaped{Confirmed: 1})
 	assert.Equal(t, d.get("t").Epoch, w.agents["a"].Slots["t"].Epoch)
-	reaps(d.service, 0, desk.Reaped{Sound: 1})
+	d.reaps(d.service, 0, desk.Reaped{Sound: 1})
 	w.quiet(t)
 
 	ids := d.addSlots(map[kind]int{overdue: 2})[overdue]
-	reaps(interrupted(w, 6, false, func() { // 1 the agent, 2 to 5 the sessions, read and fenced
+	d.reaps(interrupted(w, 6, false, func() { // 1 the agent, 2 to 5 the sessions, read and fenced
 		d.ok(d.agents.Reserve(t.Context(), "a", d.now, ids[0], d.get(ids[0]).Epoch, d.now.Add(patience), true))
 	}), 0, desk.Reaped{Waiting: 1, Released: 1})
 	assert.Equal(t, ids[:1], d.slots("a"))
@@ -189,13 +193,9 @@ func TestSignOffMeetsOtherOperations(t *testing.T) {
 				d.ok(d.agents.Confirm(t.Context(), "a", d.now, "s", epoch))
 			}
 			op := d.op()
-			n, err := interrupted(w, tc.n, tc.within, func() { tc.by(d) }).SignOff(t.Context(), op, "a")
-			require.NoError(t, err)
-			assert.Equal(t, tc.requeued, n)
+			d.signsOff(interrupted(w, tc.n, tc.within, func() { tc.by(d) }), op, tc.requeued)
 			s, calls := counted(w)
-			n, err = s.SignOff(t.Context(), op, "a")
-			require.NoError(t, err, "the same delivered again")
-			assert.Zero(t, n)
+			d.signsOff(s, op, 0) // the same delivered again
 			assert.Equal(t, map[string]int{"update agent": 1}, calls)
 			assert.Equal(t, tc.slots, d.slots("a"))
 			if tc.slots == nil {
@@ -242,9 +242,7 @@ func TestContinueAfterFailure(t *testing.T) {
 		assert.Equal(t, desk.Reaped{Sound: 3, Confirmed: 2, Released: 4}, found)
 		kept := slices.Sorted(slices.Values(slices.Concat(ids[sound], ids[unconfirmed], []string{bad})))
 		assert.Equal(t, kept, d.slots("a"))
-		found, err = d.Reap(t.Context(), d.now, "a")
-		require.NoError(t, err)
-		assert.Equal(t, desk.Reaped{Sound: 5, Released: 1}, found)
+		d.reaps(d.service, 0, desk.Reaped{Sound: 5, Released: 1})
 
 		op, bad := d.op(), ids[sound][2]
 		n, err := failing(w, "session:"+bad, reads, unavailable).SignOff(t.Context(), op, "a")
@@ -252,9 +250,7 @@ func TestContinueAfterFailure(t *testing.T) {
 		assert.ErrorContains(t, err, bad)
 		assert.Equal(t, 4, n)
 		assert.Equal(t, []string{bad}, d.slots("a"))
-		n, err = d.SignOff(t.Context(), op, "a")
-		require.NoError(t, err)
-		assert.Equal(t, 1, n)
+		d.signsOff(d.service, op, 1)
 		w.quiet(t)
 	}
 	w := newObservedStore()
@@ -298,9 +294,7 @@ func TestCtxEnds(t *testing.T) {
 	for _, id := range ids[sound] {
 		assert.Equal(t, slices.Contains(slots, id), d.get(id).AgentID == "a", id)
 	}
-	n, err = d.SignOff(t.Context(), op, "a")
-	require.NoError(t, err)
-	assert.Equal(t, 7, n)
+	d.signsOff(d.service, op, 7)
 	w.quiet(t)
 }
 
