@@ -311,7 +311,7 @@ func TestRoomMatchesModel(t *testing.T) {
 			q := newRun(chat.Config{
 				Prefix: rapid.SampledFrom([]string{"", "own:"}).Draw(t, "prefix"),
 				Layout: layout, TTL: ttl("TTL", 0, time.Hour, rmw.NoTTL), ClosedTTL: ttl("ClosedTTL", 0, 30*time.Minute, rmw.NoTTL),
-			}, rapid.IntRange(0, 4).Draw(t, "codec") == 0)
+			}, rapid.IntRange(0, 9).Draw(t, "codec") == 9)
 			q.Rows, q.Outcomes = rows, outcomes
 			require.NoError(t, q.Play(someSteps(t)))
 		}

@@ -286,7 +286,7 @@ func TestSessionMatchesModel(t *testing.T) {
 		if rapid.IntRange(0, 3).Draw(t, "older") == 0 {
 			m = model{older(rapid.SampledFrom(session.Transitions().States()).Draw(t, "state")), rmw.NoTTL}
 		}
-		q := newRun(cfg, m, rapid.IntRange(0, 4).Draw(t, "codec") == 0)
+		q := newRun(cfg, m, rapid.IntRange(0, 9).Draw(t, "codec") == 9)
 		q.Rows, q.Outcomes = rows, outcomes
 		require.NoError(t, q.Play(someSteps(t, cfg, m)))
 	})
