@@ -52,31 +52,28 @@ func (w *worker) apply(t *keyState, i int) {
 	}
 	life, play := t.life, &playback{item: it, t: t}
 	res, err := w.hidden.update(it.key, play.run)
-	why := w.hidden.outage(err)
-	switch {
-	case errors.Is(err, errInput):
-		t.life = life
-		w.elsewhere(t, it, play.seen, seeded)
-		return
-	case why == "" && errors.Is(err, rmw.ErrWrongKind):
-		w.lose(t, err)
-		return
+	var f finding
+	if err == nil {
+		t.holds(it.is)
+		t.gap, t.waitUntil = false, time.Now().Add(w.cfg.LockstepWait)
+		f = w.readBack(t, it, res)
+	} else {
+		f = w.hidden.failure(it.call, err, "an update")
+		switch {
+		case errors.Is(err, errInput):
+			t.life = life
+			w.elsewhere(t, it, play.seen, seeded)
+			return
+		case f.missed != "":
+			t.unsure()
+		case errors.Is(err, rmw.ErrWrongKind):
+			w.lose(t, err)
+			return
+		}
+		t.known, t.gap = false, true
 	}
 	t.pending = slices.Delete(t.pending, i, i+1)
-	switch {
-	case err == nil:
-		t.holds(it.is)
-		t.gap = false
-		t.waitUntil = time.Now().Add(w.cfg.LockstepWait)
-		w.readBack(t, it, res)
-		return
-	case why != "":
-		w.pass(it, why)
-		t.unsure()
-	default:
-		w.settle(it, refused(it.call, err, "an update"))
-	}
-	t.known, t.gap = false, true
+	w.settle(it, f)
 }
 
 // elsewhere handles a hidden path that holds another value than it was left with, or than
@@ -137,37 +134,24 @@ func (w *worker) seed(t *keyState, c *call) (seeded bool, err error) {
 
 // readBack compares the stored value with the acknowledged one. Unless this process is the
 // only one, another may have written in between, and a difference proves nothing.
-func (w *worker) readBack(t *keyState, it *item, res rmw.Result) {
-	defer func() {
-		if p := recover(); p != nil { // of Domain.Project: the call is no longer pending
-			w.pass(it, notcompared.ShadowPanic)
-			panic(p)
-		}
-	}()
+func (w *worker) readBack(t *keyState, it *item, res rmw.Result) finding {
 	v, err := w.hidden.read(it.key)
 	if err != nil {
-		if why := w.hidden.outage(err); why != "" {
-			w.pass(it, why)
-			return
-		}
-		w.settle(it, refused(it.call, err, "a read after the update"))
-		return
+		return w.hidden.failure(it.call, err, "a read after the update")
 	}
 	f := w.lostWrite(it.judge(it.next, v, notHeld), it.op.compare, it.key, res, it.old, it.next, v)
 	t.sure = !f.class.Blocks()
 	switch {
 	case t.sure:
 	case !w.cfg.Sole, !t.settled(), t.expired(v): // the verifier finds out
-		f = finding{class: report.Match}
 		t.holds(it.op.compare.digest(v))
+		return finding{class: report.Match}
 	case t.dirty != "":
-		f.class = report.DriftInherited
-		t.gap = true
+		f.class, t.gap = report.DriftInherited, true
 	default:
-		t.dirty = opID(w.cfg, it.call)
-		t.gap = true
+		t.dirty, t.gap = opID(w.cfg, it.call), true
 	}
-	w.settle(it, f)
+	return f
 }
 
 // maxRetries is how often a key is copied in vain while another process changes it.
@@ -176,8 +160,7 @@ const maxRetries = 3
 // resync copies a key anew: a call before the pending ones is missing. Calls that the copy
 // contains are not compared.
 func (w *worker) resync(t *keyState) {
-	first := t.pending[0]
-	cause := "gap"
+	first, cause := t.pending[0], "gap"
 	if !t.gap {
 		cause = "unexplained"
 	}
@@ -192,9 +175,7 @@ func (w *worker) resync(t *keyState) {
 		t.waitUntil, t.next = time.Now().Add(w.cfg.LockstepWait), time.Now().Add(firstLook)
 		return
 	case errors.Is(err, errInput):
-		for _, it := range t.abandon() {
-			w.settle(it, finding{class: report.DriftGap, explain: "the key changes whenever it is copied anew"})
-		}
+		w.settleAll(t, finding{class: report.DriftGap, explain: "the key changes whenever it is copied anew"})
 		t.retries = 0
 		return
 	case err != nil:
@@ -205,18 +186,18 @@ func (w *worker) resync(t *keyState) {
 	t.holds(t.op.compare.digest(v))
 	t.gap, t.retries = false, 0
 	t.waitUntil = time.Now().Add(w.cfg.LockstepWait)
-	class := report.DriftGap
+	f := finding{
+		class: report.DriftGap, explain: "the call before this one did not arrive (" + cause + "); the key was copied anew",
+	}
 	if t.dirty != "" {
-		class = report.DriftInherited
+		f.class = report.DriftInherited
 	}
 	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {
 		switch {
 		case it == first:
-			w.settle(it, finding{
-				class: class, explain: "the call before this one did not arrive (" + cause + "); the key was copied anew",
-			})
+			w.settle(it, f)
 		case t.copied.covers(it):
-			w.pass(it, notcompared.Superseded)
+			w.settle(it, finding{missed: notcompared.Superseded})
 		default:
 			return false
 		}
@@ -230,7 +211,7 @@ func (w *worker) supersede(t *keyState) bool {
 	covered := t.copied.leadingTo(t.pending)
 	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {
 		if covered[it] {
-			w.pass(it, notcompared.Superseded)
+			w.settle(it, finding{missed: notcompared.Superseded})
 		}
 		return covered[it]
 	})

@@ -166,12 +166,7 @@ func (c *counters) addPeakLocked(peak *report.Peak) {
 
 // keyName returns the name that a report shows for a key.
 func (c *counters) keyName(key rmw.Key) (name string) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.panicked()
-			name = c.redactor.Text(key.Name)
-		}
-	}()
+	defer c.onPanic(func() { name = c.redactor.Text(key.Name) })
 	if c.cfg.RedactKey != nil {
 		return c.cfg.RedactKey(key)
 	}
@@ -185,8 +180,13 @@ func (c *counters) locked(f func(h *report.Health)) {
 	f(&c.health)
 }
 
-// panicked counts a panic of a comparison.
-func (c *counters) panicked() { c.locked(func(h *report.Health) { h.Panics++ }) }
+// onPanic counts a panic of a comparison and calls instead. It must be deferred itself.
+func (c *counters) onPanic(instead func()) {
+	if recover() != nil {
+		c.locked(func(h *report.Health) { h.Panics++ })
+		instead()
+	}
+}
 
 // round adds a round of the verifier.
 func (c *counters) round(r report.Verify) report.Verify {

@@ -41,12 +41,12 @@ type engine struct {
 	closed  bool
 	idle    chan struct{} // closed when nothing is in flight; nil while Drain does not wait
 
-	queue    chan call // to the dispatcher; made with the first call
-	seeds    chan *item
-	races    chan *item
-	lockstep *lockstep
-	free     *free
-	touched  *registry
+	queue   chan call // to the dispatcher; made with the first call
+	seeds   chan *item
+	races   chan *item
+	workers []*worker // of the lockstep comparator
+	free    *free
+	touched *registry
 }
 
 // item is a call on its way through the comparators.
@@ -76,7 +76,10 @@ func newEngine(s *Store) *engine {
 	if s.cfg.Serve == Candidate {
 		e.active = [3]bool{false, true, false} // lockstep
 	}
-	e.lockstep, e.free = newLockstep(e), newFree(e)
+	for range e.cfg.Workers {
+		e.workers = append(e.workers, newWorker(e))
+	}
+	e.free = newFree(e)
 	return e
 }
 
@@ -159,14 +162,16 @@ func (e *engine) run() {
 	e.running.Go(e.dispatch)
 	for range e.cfg.Workers {
 		if e.active[index(report.Seeded)] {
-			e.running.Go(func() { e.work(e.seeds, report.Seeded) })
+			e.running.Go(func() { e.work(e.seeds, report.Seeded, e.seeded) })
 		}
 		if e.active[index(report.Free)] {
-			e.running.Go(func() { e.work(e.races, report.Free) })
+			e.running.Go(func() { e.work(e.races, report.Free, e.free.race) })
 		}
 	}
-	if e.active[index(report.Lockstep)] {
-		e.lockstep.run()
+	for _, w := range e.workers {
+		if e.active[index(report.Lockstep)] {
+			e.running.Go(w.run)
+		}
 	}
 	if e.active[index(report.Free)] {
 		e.running.Go(e.free.audit)
@@ -194,7 +199,7 @@ func (e *engine) hand(c call) {
 	e.gaps, e.allGaps = e.gaps[:0], false
 	e.counters.health.QueueWait.Record(time.Since(c.ended))
 	e.counters.mu.Unlock()
-	e.lockstep.miss(gaps, all)
+	e.miss(gaps, all)
 	why := report.Reason("")
 	switch {
 	case e.hidden.ended():
@@ -210,17 +215,17 @@ func (e *engine) hand(c call) {
 		}
 	}
 	if why != "" && it.written {
-		e.lockstep.miss([]uint64{it.hash}, false)
+		e.miss([]uint64{it.hash}, false)
 	}
 	for i, c := range comparators {
 		switch {
 		case !e.concerns(i, it.call):
 		case why != "":
-			e.pass(it, c, why)
+			e.settle(it, c, finding{missed: why})
 		case c == report.Seeded:
 			e.seeds <- it
 		case c == report.Lockstep:
-			e.lockstep.give(it)
+			e.worker(it.hash).items <- it
 		default:
 			e.races <- it
 		}
@@ -228,43 +233,28 @@ func (e *engine) hand(c call) {
 }
 
 // work is a goroutine of a comparator that needs no order.
-func (e *engine) work(items <-chan *item, comparator report.Comparator) {
+func (e *engine) work(items <-chan *item, comparator report.Comparator, compare func(*item)) {
+	guarded := func(it *item) {
+		defer e.counters.onPanic(func() { e.settle(it, comparator, finding{missed: notcompared.ShadowPanic}) })
+		if e.hidden.ended() {
+			e.settle(it, comparator, finding{missed: notcompared.DroppedMode})
+			return
+		}
+		compare(it)
+	}
 	for {
 		select {
 		case it := <-items:
-			e.compare(it, comparator)
+			guarded(it)
 		case <-e.ctx.Done():
 			return
 		}
 	}
 }
 
-func (e *engine) compare(it *item, comparator report.Comparator) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.counters.panicked()
-			e.pass(it, comparator, notcompared.ShadowPanic)
-		}
-	}()
-	switch {
-	case e.hidden.ended():
-		e.pass(it, comparator, notcompared.DroppedMode)
-	case comparator == report.Seeded:
-		e.seeded(it)
-	default:
-		e.free.race(it)
-	}
-}
-
-// settle ends a comparison with a finding, pass without one. Each comparator that a call
-// concerns calls exactly one of them, once.
+// settle ends a comparison. Each comparator settles each call that concerns it, once.
 func (e *engine) settle(it *item, comparator report.Comparator, f finding) {
 	e.counters.settle(it, comparator, f)
-	e.done(it)
-}
-
-func (e *engine) pass(it *item, comparator report.Comparator, why report.Reason) {
-	e.counters.pass(it, comparator, why)
 	e.done(it)
 }
 
@@ -342,13 +332,15 @@ func (e *engine) sweep() {
 		e.hand(<-e.queue) // as the hidden path has ended, it only counts the call
 	}
 	for len(e.seeds) > 0 {
-		e.pass(<-e.seeds, report.Seeded, notcompared.DroppedMode)
+		e.settle(<-e.seeds, report.Seeded, finding{missed: notcompared.DroppedMode})
 	}
 	for len(e.races) > 0 {
-		e.pass(<-e.races, report.Free, notcompared.DroppedMode)
+		e.settle(<-e.races, report.Free, finding{missed: notcompared.DroppedMode})
 	}
 	e.free.sweep()
-	e.lockstep.sweep()
+	for _, w := range e.workers {
+		w.sweep()
+	}
 }
 
 // close ends the goroutines, within Config.CloseTimeout.

@@ -9,8 +9,9 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// finding is the result of a comparison.
+// finding is the result of a comparison, or the reason why there is none.
 type finding struct {
+	missed      report.Reason // the call was not compared
 	class       report.Class
 	differences []diff.Difference
 	more        int
@@ -28,7 +29,7 @@ func (f *finding) matches() bool {
 	case report.Match, report.MatchNoop, report.OrderOnly:
 		return true
 	}
-	return false
+	return f.missed != ""
 }
 
 // paths returns the templates of the places that differ, each once.
@@ -74,16 +75,24 @@ func (c *counters) fullLocked(of sampleKind) bool {
 	return len(c.samples[of]) >= maxSamples || len(c.samples) >= maxKinds && c.samples[of] == nil
 }
 
-// settle counts a call as compared.
+// settle counts a call as compared, or as not compared.
 func (c *counters) settle(it *item, comparator report.Comparator, f finding) {
 	c.redact(&f, it.call, comparator)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	op, t := it.op, &it.op.tallies[index(comparator)]
+	now := time.Now()
+	op, t, minute := it.op, &it.op.tallies[index(comparator)], c.minuteLocked(now)
 	t.InFlight--
+	if f.missed != "" {
+		t.NotCompared[f.missed]++
+		minute.NotCompared++
+		if f.missed.Drops() {
+			minute.Dropped++
+		}
+		return
+	}
 	t.Compared++
 	t.Classes[f.class]++
-	now := time.Now()
 	c.health.Lag.Record(now.Sub(it.ended))
 	if comparator == report.Seeded {
 		op.Outcomes[bounded(op.Outcomes, it.outcome())]++
@@ -92,7 +101,6 @@ func (c *counters) settle(it *item, comparator report.Comparator, f finding) {
 			op.Legacy.Record(it.took)
 		}
 	}
-	minute := c.minuteLocked(now)
 	minute.Compared++
 	if f.class.Blocks() {
 		minute.Diverged++
@@ -106,20 +114,6 @@ func bounded(m map[string]int64, name string) string {
 		return otherError
 	}
 	return name
-}
-
-// pass counts a call as not compared.
-func (c *counters) pass(it *item, comparator report.Comparator, why report.Reason) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := &it.op.tallies[index(comparator)]
-	t.InFlight--
-	t.NotCompared[why]++
-	m := c.minuteLocked(time.Now())
-	m.NotCompared++
-	if why.Drops() {
-		m.Dropped++
-	}
 }
 
 // foundLocked counts a finding, by each place that differs.

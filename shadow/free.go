@@ -79,11 +79,7 @@ func (f *free) race(it *item) {
 	res, err := f.hidden.update(l.key, l.run)
 	ended := time.Now()
 	if err != nil {
-		if why := f.hidden.outage(err); why != "" {
-			f.pass(it, report.Free, why)
-			return
-		}
-		f.settle(it, report.Free, refused(it.call, err, "an update of a scratch key"))
+		f.settle(it, report.Free, f.hidden.failure(it.call, err, "an update of a scratch key"))
 		return
 	}
 	f.counters.locked(func(h *report.Health) {
@@ -309,7 +305,7 @@ func (f *free) sweep() {
 	defer f.mu.Unlock()
 	for _, c := range f.chains {
 		for _, a := range c.acks {
-			f.pass(a.item, report.Free, notcompared.DroppedMode)
+			f.settle(a.item, report.Free, finding{missed: notcompared.DroppedMode})
 		}
 	}
 	clear(f.chains)

@@ -135,6 +135,18 @@ func (h *hiddenPath) outage(err error) report.Reason {
 	return why
 }
 
+// failure describes an error of the hidden path: the reason why a call is not compared, or a
+// refusal where the serving path had none.
+func (h *hiddenPath) failure(c *call, err error, doing string) finding {
+	if why := h.outage(err); why != "" {
+		return finding{missed: why}
+	}
+	return finding{
+		class: report.ErrorClass, legacy: c.outcome(), candidate: reasonName(err),
+		explain: doing + ": the path in the shadow refuses what the serving one accepts (" + reasonName(err) + ")",
+	}
+}
+
 // always returns an update that stores v. The zero Value deletes.
 func always(v rmw.Value) rmw.UpdateFunc {
 	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }

@@ -15,21 +15,12 @@ import (
 // its lock.
 type keyState struct {
 	tryMutex
-	identity
-	replication
-	verification
-}
-
-// identity says which key it is.
-type identity struct {
 	key     rmw.Key
 	op      *operation // of the last call
 	evicted bool       // the registry no longer has this state
 	pins    int        // calls on their way to the state or pending in it; guarded by the registry's lock
-}
 
-// replication is the lockstep comparator's knowledge of the key on the hidden path.
-type replication struct {
+	// The lockstep comparator's knowledge of the key on the hidden path.
 	pending   []*item   // in the order of arrival
 	waitUntil time.Time // how long the first of them waits for the call before it
 	next      time.Time // of the next look meanwhile
@@ -48,10 +39,8 @@ type replication struct {
 	lateTil time.Time  // until then, a write that was given up may still arrive
 	retries int        // copies in a row that failed because the key had changed
 	allGaps int        // the worker's counter, when this key was last looked at
-}
 
-// verification is the verifier's knowledge of the key.
-type verification struct {
+	// The verifier's knowledge of the key.
 	equal    bool      // both stores held the same, and no call came since
 	differed bool      // in the last round, with these digests:
 	pair     [2]digest // on the serving and on the hidden path
@@ -60,31 +49,31 @@ type verification struct {
 }
 
 // abandon gives up the pending calls and the known value: the chain has a gap.
-func (r *replication) abandon() (pending []*item) {
-	pending, r.pending = r.pending, nil
-	r.known, r.gap = false, true
+func (t *keyState) abandon() (pending []*item) {
+	pending, t.pending = t.pending, nil
+	t.known, t.gap = false, true
 	return pending
 }
 
 // holds sets the value that the hidden path holds.
-func (r *replication) holds(d digest) {
-	if !r.known || d != r.left {
-		r.moved = time.Now()
+func (t *keyState) holds(d digest) {
+	if !t.known || d != t.left {
+		t.moved = time.Now()
 	}
-	r.known, r.left, r.since, r.sure = true, d, time.Now(), false
-	r.remember(d)
+	t.known, t.left, t.since, t.sure = true, d, time.Now(), false
+	t.remember(d)
 }
 
 // remember adds a value to the key's history.
-func (r *replication) remember(d digest) {
-	if !r.remembers(d) {
-		r.history[r.entries%len(r.history)] = d
-		r.entries++
+func (t *keyState) remember(d digest) {
+	if !t.remembers(d) {
+		t.history[t.entries%len(t.history)] = d
+		t.entries++
 	}
 }
 
-func (r *replication) remembers(d digest) bool {
-	return slices.Contains(r.history[:min(r.entries, len(r.history))], d)
+func (t *keyState) remembers(d digest) bool {
+	return slices.Contains(t.history[:min(t.entries, len(t.history))], d)
 }
 
 // lifetime is the expiry of a key on the hidden path, as this process set it.
@@ -94,20 +83,20 @@ type lifetime struct {
 }
 
 // lives notes the expiry that an update leaves.
-func (r *replication) lives(c *call, next rmw.Value) {
+func (t *keyState) lives(c *call, next rmw.Value) {
 	switch ttl := cmp.Or(next.TTL(), c.key.TTL); {
 	case ttl != 0:
-		r.setLife(ttl)
+		t.setLife(ttl)
 	case !c.old.Exists():
-		r.setLife(rmw.NoTTL)
+		t.setLife(rmw.NoTTL)
 	}
 }
 
 // setLife notes an expiry, unless a write that was given up may still replace it.
-func (r *replication) setLife(ttl time.Duration) {
-	r.life = lifetime{known: r.settled()}
-	if r.life.known && ttl > 0 {
-		r.life.until = time.Now().Add(ttl)
+func (t *keyState) setLife(ttl time.Duration) {
+	t.life = lifetime{known: t.settled()}
+	if t.life.known && ttl > 0 {
+		t.life.until = time.Now().Add(ttl)
 	}
 }
 
@@ -115,16 +104,16 @@ func (r *replication) setLife(ttl time.Duration) {
 const lateFor = time.Minute
 
 // unsure notes a write with an unknown outcome.
-func (r *replication) unsure() {
-	r.life = lifetime{}
-	r.lateTil = time.Now().Add(lateFor)
+func (t *keyState) unsure() {
+	t.life = lifetime{}
+	t.lateTil = time.Now().Add(lateFor)
 }
 
 // settled reports whether no write that was given up can still arrive.
-func (r *replication) settled() bool { return time.Now().After(r.lateTil) }
+func (t *keyState) settled() bool { return time.Now().After(t.lateTil) }
 
 // certain reports whether no write that was given up can have arrived since left was set.
-func (r *replication) certain() bool { return r.known && r.since.After(r.lateTil) }
+func (t *keyState) certain() bool { return t.known && t.since.After(t.lateTil) }
 
 // expired reports whether a value may be absent because the key has expired.
 func (t *keyState) expired(v rmw.Value) bool {
@@ -198,9 +187,7 @@ func (r *registry) touch(c *call) *keyState {
 		}
 		e = before
 	}
-	t := &keyState{
-		tryMutex: make(tryMutex, 1), identity: identity{key: c.key, op: c.op, pins: 1}, replication: replication{lateTil: r.lateTil},
-	}
+	t := &keyState{tryMutex: make(tryMutex, 1), key: c.key, op: c.op, pins: 1, lateTil: r.lateTil}
 	r.byName[c.key.Name] = r.order.PushFront(t)
 	return t
 }

@@ -11,16 +11,11 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// lockstep applies each call to the hidden path's own key, once that holds the value that
-// the call was computed from. All calls of a key go to the same worker.
-type lockstep struct {
-	*engine
-	workers []*worker
-}
-
-// worker is one goroutine of the lockstep comparator.
+// worker is one goroutine of the lockstep comparator. It applies each call to the hidden
+// path's own key, once that holds the value that the call was computed from. All calls of a
+// key go to the same worker.
 type worker struct {
-	*lockstep
+	*engine
 	items    chan *item
 	waiting  map[*keyState]struct{} // with pending calls
 	finished *item                  // the last call settled or passed, while its key is locked
@@ -39,31 +34,18 @@ const firstLook = 10 * time.Millisecond
 // up, and from a fleet in any order.
 const seedWait = 50 * time.Millisecond
 
-func newLockstep(e *engine) *lockstep {
-	l := &lockstep{engine: e}
-	for range e.cfg.Workers {
-		l.workers = append(l.workers, &worker{
-			lockstep: l, items: make(chan *item, e.cfg.QueueCalls),
-			waiting: map[*keyState]struct{}{}, gaps: map[uint64]struct{}{},
-		})
-	}
-	return l
-}
-
-func (l *lockstep) run() {
-	for _, w := range l.workers {
-		l.running.Go(w.run)
+func newWorker(e *engine) *worker {
+	return &worker{
+		engine: e, items: make(chan *item, e.cfg.QueueCalls), waiting: map[*keyState]struct{}{}, gaps: map[uint64]struct{}{},
 	}
 }
 
-func (l *lockstep) worker(hash uint64) *worker { return l.workers[(hash>>16)%uint64(len(l.workers))] }
-
-func (l *lockstep) give(it *item) { l.worker(it.hash).items <- it }
+func (e *engine) worker(hash uint64) *worker { return e.workers[(hash>>16)%uint64(len(e.workers))] }
 
 // miss notes that calls of these keys are missing, or that calls of any key may be.
-func (l *lockstep) miss(hashes []uint64, all bool) {
+func (e *engine) miss(hashes []uint64, all bool) {
 	for _, hash := range hashes {
-		w := l.worker(hash)
+		w := e.worker(hash)
 		w.mu.Lock()
 		w.gaps[hash] = struct{}{}
 		if len(w.gaps) > maxGaps {
@@ -74,7 +56,7 @@ func (l *lockstep) miss(hashes []uint64, all bool) {
 	if !all {
 		return
 	}
-	for _, w := range l.workers {
+	for _, w := range e.workers {
 		w.mu.Lock()
 		w.missAllLocked()
 		w.mu.Unlock()
@@ -97,17 +79,16 @@ func (w *worker) missed(t *keyState, hash uint64) bool {
 	return missed
 }
 
-// sweep counts the remaining calls as dropped, once the workers have ended.
-func (l *lockstep) sweep() {
-	for _, w := range l.workers {
-		for t := range w.waiting {
-			w.passAll(t, notcompared.DroppedMode)
-		}
-		for len(w.items) > 0 {
-			w.pass(<-w.items, notcompared.DroppedMode)
-		}
-		w.release()
+// sweep counts the remaining calls as dropped, once the worker has ended.
+func (w *worker) sweep() {
+	dropped := finding{missed: notcompared.DroppedMode}
+	for t := range w.waiting {
+		w.settleAll(t, dropped)
 	}
+	for len(w.items) > 0 {
+		w.settle(<-w.items, dropped)
+	}
+	w.release()
 }
 
 func (w *worker) run() {
@@ -152,10 +133,6 @@ func (w *worker) step(t *keyState, it *item) {
 	t.lock()
 	defer t.unlock()
 	defer func() {
-		if p := recover(); p != nil {
-			w.counters.panicked()
-			w.passAll(t, notcompared.ShadowPanic)
-		}
 		w.touched.unpin(t)
 		if len(t.pending) > 0 {
 			w.waiting[t] = struct{}{}
@@ -163,11 +140,12 @@ func (w *worker) step(t *keyState, it *item) {
 			delete(w.waiting, t)
 		}
 	}()
+	defer w.counters.onPanic(func() { w.settleAll(t, finding{missed: notcompared.ShadowPanic}) })
 	switch {
 	case it == nil:
 	case t.copied.covers(it):
 		t.equal = false
-		w.pass(it, notcompared.Superseded)
+		w.settle(it, finding{missed: notcompared.Superseded})
 	default:
 		t.equal = false
 		w.add(t, it)
@@ -187,59 +165,31 @@ func (w *worker) add(t *keyState, it *item) {
 	t.gap = w.missed(t, it.hash) || t.gap
 }
 
-// action is the next action for a key with pending calls.
-type action uint8
-
-const (
-	drop    action = iota // the shadow was closed or killed
-	apply                 // a call was computed from the value that the hidden path holds
-	wait                  // the call before the pending ones may still come
-	look                  // it may have come from another process, or the key may have expired
-	copyKey               // it is missing: copy the key anew
-)
-
-// decide is the table of the actions: the first row that applies counts. i is the call to
-// apply.
-func (w *worker) decide(t *keyState) (next action, i int) {
-	i = w.fitting(t)
-	switch now := time.Now(); {
-	case w.hidden.ended():
-		return drop, 0
-	case i >= 0:
-		return apply, i
-	case !t.known:
-		t.next = w.seedAt(t)
-		return wait, 0
-	case t.gap || !now.Before(t.waitUntil):
-		return copyKey, 0
-	case now.Before(t.next):
-		return wait, 0
-	}
-	return look, 0
-}
-
-// advance applies calls until none fits.
+// advance applies calls until none fits. The first case that applies is the next action for
+// a key with pending calls.
 func (w *worker) advance(t *keyState) {
 	for len(t.pending) > 0 {
-		switch next, i := w.decide(t); next {
-		case drop:
-			w.passAll(t, notcompared.DroppedMode)
-		case apply:
+		switch i, now := w.fitting(t), time.Now(); {
+		case w.hidden.ended(): // the shadow was closed or killed
+			w.settleAll(t, finding{missed: notcompared.DroppedMode})
+		case i >= 0: // the call was computed from the value that the hidden path holds
 			w.apply(t, i)
-		case wait:
+		case !t.known: // an earlier call may still come
+			t.next = w.seedAt(t)
 			return
-		case look:
-			now := time.Now()
+		case t.gap || !now.Before(t.waitUntil): // the call before the pending ones is missing
+			if !w.supersede(t) {
+				w.resync(t)
+			}
+		case now.Before(t.next): // it may still come
+			return
+		default: // it may have come from another process, or the key may have expired
 			if !w.look(t) {
 				return
 			}
 			t.next = now.Add(min(t.waitUntil.Sub(now), max(firstLook, now.Sub(t.moved))))
 			if w.fitting(t) < 0 {
 				return // other keys of this worker are due, too
-			}
-		case copyKey:
-			if !w.supersede(t) {
-				w.resync(t)
 			}
 		}
 	}
@@ -292,46 +242,29 @@ func (w *worker) look(t *keyState) bool {
 // changed the kind of the key was not mirrored; the seeded comparator sees any other cause
 // of ErrWrongKind.
 func (w *worker) lose(t *keyState, err error) {
-	why := w.hidden.outage(err)
 	for _, it := range t.abandon() {
-		switch {
-		case errors.Is(err, rmw.ErrWrongKind):
-			w.settle(it, finding{class: report.DriftGap, explain: "the store in the shadow holds a value of another kind"})
-		case why == "":
-			w.settle(it, refused(it.call, err, "a read"))
-		default:
-			w.pass(it, why)
+		f := w.hidden.failure(it.call, err, "a read")
+		if errors.Is(err, rmw.ErrWrongKind) {
+			f = finding{class: report.DriftGap, explain: "the store in the shadow holds a value of another kind"}
 		}
+		w.settle(it, f)
 	}
 }
 
-func (w *worker) passAll(t *keyState, why report.Reason) {
+func (w *worker) settleAll(t *keyState, f finding) {
 	for _, it := range t.abandon() {
-		w.pass(it, why)
+		w.settle(it, f)
 	}
 }
 
 // settle ends the comparison of a call, with the finding it was blamed for before, if any.
+// It keeps the last call of a step in flight until its key is unlocked: Drain must not
+// return before, as the verifier skips a locked key.
 func (w *worker) settle(it *item, f finding) {
 	if it.blame != nil && !f.class.Blocks() {
 		f = *it.blame
 	}
 	w.counters.settle(it, report.Lockstep, f)
-	w.finish(it)
-}
-
-func (w *worker) pass(it *item, why report.Reason) {
-	if it.blame != nil {
-		w.settle(it, *it.blame)
-		return
-	}
-	w.counters.pass(it, report.Lockstep, why)
-	w.finish(it)
-}
-
-// finish keeps the last call of a step in flight until its key is unlocked: Drain must not
-// return before, as the verifier skips a locked key.
-func (w *worker) finish(it *item) {
 	w.release()
 	w.finished = it
 }

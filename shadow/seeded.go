@@ -56,11 +56,7 @@ func (e *engine) seeded(it *item) {
 	if it.written {
 		t.want = it.next
 	}
-	f, why := t.run()
-	if why != "" {
-		e.pass(it, report.Seeded, why)
-		return
-	}
+	f := t.run()
 	if f.class.Blocks() && it.nondeterministic(e.ctx) {
 		f.class = report.Nondeterministic
 		f.explain = "the operation is registered as pure, but returned another result on the same input: it must take time, ids and random numbers from EnvOf"
@@ -68,12 +64,12 @@ func (e *engine) seeded(it *item) {
 	e.settle(it, report.Seeded, f)
 }
 
-// run returns the finding of the trial, or the reason why there is none.
-func (t *trial) run() (f finding, why report.Reason) {
+// run returns the finding of the trial.
+func (t *trial) run() finding {
 	if t.it.old.Exists() {
 		var err error
 		if t.input, err = t.hidden.update(t.key, always(driver.Untraced(t.it.old).WithTTL(seedTTL))); err != nil {
-			return t.failed(err, "the scratch key could not be written")
+			return t.hidden.failure(t.it.call, err, "the scratch key could not be written")
 		}
 	}
 	// The key would expire, unless the update removed its expiry.
@@ -84,30 +80,26 @@ func (t *trial) run() (f finding, why report.Reason) {
 	return t.update()
 }
 
-func (t *trial) failed(err error, doing string) (finding, report.Reason) {
-	return refused(t.it.call, err, doing), t.hidden.outage(err)
-}
-
-func (t *trial) read() (finding, report.Reason) {
+func (t *trial) read() finding {
 	began := time.Now()
 	v, err := t.hidden.read(t.key)
 	if err != nil {
-		return t.failed(err, "a read")
+		return t.hidden.failure(t.it.call, err, "a read")
 	}
-	f, why := t.judgeInput(v, "the path stored a value and reads another one")
-	if why == "" {
+	f := t.judgeInput(v, "the path stored a value and reads another one")
+	if f.missed == "" {
 		t.recordLatency(time.Since(began))
 	}
-	return f, why
+	return f
 }
 
 // judgeInput compares the call's input with the input that the path returned.
-func (t *trial) judgeInput(got rmw.Value, explain string) (finding, report.Reason) {
+func (t *trial) judgeInput(got rmw.Value, explain string) finding {
 	c := t.it.call
 	if c.old.Exists() && !got.Exists() && time.Since(t.began)+c.op.compare.tolerance >= seedTTL {
-		return finding{}, notcompared.ShadowTimeout // the scratch key expired first
+		return finding{missed: notcompared.ShadowTimeout} // the scratch key expired first
 	}
-	return t.lostWrite(c.judge(c.old, got, explain), c.op.compare, t.key, t.input, rmw.Value{}, c.old, got), ""
+	return t.lostWrite(c.judge(c.old, got, explain), c.op.compare, t.key, t.input, rmw.Value{}, c.old, got)
 }
 
 // recordLatency records the latency of an operation that the free run does not measure.
@@ -118,7 +110,7 @@ func (t *trial) recordLatency(took time.Duration) {
 	t.counters.locked(func(*report.Health) { t.it.op.Candidate.Record(took - t.inFn) })
 }
 
-func (t *trial) update() (finding, report.Reason) {
+func (t *trial) update() finding {
 	c := t.it.call
 	began := time.Now()
 	res, err := t.hidden.update(t.key, t.play)
@@ -129,21 +121,21 @@ func (t *trial) update() (finding, report.Reason) {
 		return finding{
 			class: report.ErrorClass, legacy: c.outcome(), candidate: "ok",
 			explain: "the serving path returned the operation's refusal, the one in the shadow succeeded",
-		}, ""
+		}
 	case err != nil && !(c.refused() && passesOn(err, c.err)):
-		return t.failed(err, "an update")
+		return t.hidden.failure(c, err, "an update")
 	}
 	t.recordLatency(time.Since(began))
 	v, left, err := t.hidden.readTTL(t.key)
 	if err != nil {
-		return t.failed(err, "a read after the update")
+		return t.hidden.failure(c, err, "a read after the update")
 	}
 	if want := t.expiry(); want != rmw.NoTTL && t.want.Exists() && !v.Exists() && time.Since(t.began)+c.op.compare.tolerance >= want {
-		return finding{}, notcompared.NotApplicable // the key expired before the read
+		return finding{missed: notcompared.NotApplicable} // the key expired before the read
 	}
 	f := t.judge(res, v, left)
 	f.legacy, f.candidate = c.outcome(), c.outcome()
-	return f, ""
+	return f
 }
 
 // judge compares everything that the update left: the stored value, both values and the
@@ -231,12 +223,4 @@ func (c *call) nondeterministic(ctx context.Context) bool {
 		}
 	}
 	return false
-}
-
-// refused describes an error of the hidden path where the serving path had none.
-func refused(c *call, err error, doing string) finding {
-	return finding{
-		class: report.ErrorClass, legacy: c.outcome(), candidate: reasonName(err),
-		explain: doing + ": the path in the shadow refuses what the serving one accepts (" + reasonName(err) + ")",
-	}
 }

@@ -94,12 +94,7 @@ func (e *engine) verifyKey(ctx context.Context, t *keyState) (result keyResult) 
 		return keyUnknown // a call of the key is on its way, which may take any time
 	}
 	defer t.unlock()
-	defer func() {
-		if p := recover(); p != nil { // of Domain.Project
-			e.counters.panicked()
-			result = keyUnknown
-		}
-	}()
+	defer e.counters.onPanic(func() { result = keyUnknown }) // of Domain.Project
 	if t.evicted || len(t.pending) > 0 {
 		return keyUnknown
 	}
@@ -150,7 +145,7 @@ func (e *engine) differs(t *keyState, f finding, a, b rmw.Value) keyResult {
 	}
 	t.differed = false
 	hash := keyhash.Of(t.key.Name)
-	t.gap = e.lockstep.worker(hash).missed(t, hash) || t.gap
+	t.gap = e.worker(hash).missed(t, hash) || t.gap
 	f = e.explain(t, f, b)
 	t.known, t.left = true, pair[1]
 	v, err := e.copyOver(t)
