@@ -47,31 +47,27 @@ func (c *call) outcome() string {
 	return "ok"
 }
 
-// recorder runs fn for a path and keeps the last run.
+// recorder runs fn for a path and keeps the last run in its call.
 type recorder struct {
-	fn       rmw.UpdateFunc
-	seed     *seed
-	old      rmw.Value
-	next     rmw.Value
-	err      error
-	epoch    *time.Time     // nil: fn is not clocked
-	took     time.Duration  // in all runs of fn
-	last     time.Duration  // in the last run of fn
-	observed rmw.UpdateFunc // the method run, bound once
+	call
+	observed rmw.UpdateFunc // by run, which is bound once
+	epoch    time.Time      // of the clock
+	inFns    time.Duration  // in all runs of fn, if clocked
+	run      rmw.UpdateFunc // the method record
 }
 
-func (r *recorder) run(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+func (r *recorder) record(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	if r.seed != nil {
 		ctx = r.seed.withEnv(ctx)
 	}
 	var began time.Duration
-	if r.epoch != nil {
-		began = time.Since(*r.epoch)
+	if r.clocked {
+		began = time.Since(r.epoch)
 	}
-	next, err := r.fn(ctx, cur)
-	if r.epoch != nil {
-		r.last = time.Since(*r.epoch) - began
-		r.took += r.last
+	next, err := r.observed(ctx, cur)
+	if r.clocked {
+		r.inFn = time.Since(r.epoch) - began
+		r.inFns += r.inFn
 	}
 	r.old, r.next, r.err = cur, next, err
 	return next, err
@@ -80,11 +76,11 @@ func (r *recorder) run(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 // recorders are reused, so that recording allocates nothing.
 var recorders = sync.Pool{New: func() any {
 	r := &recorder{}
-	r.observed = r.run
+	r.run = r.record
 	return r
 }}
 
 func (r *recorder) free() {
-	*r = recorder{observed: r.observed}
+	*r = recorder{run: r.run}
 	recorders.Put(r)
 }

@@ -133,31 +133,30 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if !sampled || fn == nil {
 		return s.serving.Update(ctx, key, fn)
 	}
-	c := call{key: key, hash: hash, op: s.counters.operation(key.Label, operationName(ctx, "update")), id: s.ids.Add(1)}
 	r := recorders.Get().(*recorder)
-	r.fn = fn
-	if c.clocked = clocked(c.id); c.clocked {
-		r.epoch = &s.epoch
-	}
+	c := &r.call
+	c.key, c.hash, c.id = key, hash, s.ids.Add(1)
+	c.op = s.counters.operation(key.Label, operationName(ctx, "update"))
+	c.clocked = clocked(c.id)
+	r.observed, r.epoch = fn, s.epoch
 	if c.op.pure {
 		drawn := newSeed()
-		r.seed, c.seed, c.fn = &drawn, &drawn, fn
+		c.seed, c.fn = &drawn, fn
 	}
 	began := time.Since(s.epoch) // quicker than time.Now
-	res, err := s.serving.Update(ctx, key, r.observed)
-	c.at = time.Since(s.epoch)
-	c.took, c.inFn = c.at-began-r.took, r.last
-	c.old, c.next, c.written = r.old, r.next, res.Written
+	res, err := s.serving.Update(ctx, key, r.run)
+	c.at, c.written = time.Since(s.epoch), res.Written
+	c.took = c.at - began - r.inFns
 	if res.Written && key.Kind == rmw.KindHash {
 		// A path may guard and write single fields: then it stored other values than fn's.
-		c.old, c.next = res.Before, res.After.WithTTL(r.next.TTL())
+		c.old, c.next = res.Before, res.After.WithTTL(c.next.TTL())
 	}
-	why := servingFailure(err, r.err)
-	if err != nil && why == "" {
-		c.err = r.err
+	why := servingFailure(err, c.err)
+	if err == nil {
+		c.err = nil
 	}
+	s.engine.record(c, why, err)
 	r.free()
-	s.engine.record(&c, why, err)
 	return res, err
 }
 
