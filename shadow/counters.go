@@ -27,7 +27,7 @@ type counters struct {
 	switched time.Time       // when the share of the keys last changed
 	marks    []report.Mark
 	dirty    map[string]*report.DirtyKey // by the redacted name
-	samples  map[sampleKind][]report.Sample
+	sampled  int                         // findings with samples
 	verify   report.Verify
 }
 
@@ -36,8 +36,8 @@ const (
 	maxMinutes    = 180
 	maxMarks      = 50
 	maxDirty      = 1000
-	maxSamples    = 5   // of each kind
-	maxKinds      = 100 // of samples, and of the findings of an operation
+	maxSamples    = 5   // of each finding
+	maxKinds      = 100 // of the findings of an operation, and of those with samples
 )
 
 // overflow is the name of the operations of a domain beyond maxOperations.
@@ -54,7 +54,7 @@ type operation struct {
 
 	report.Operation                 // without Tallies and Findings
 	tallies          [3]report.Tally // by index
-	findings         map[findingKind]*report.Finding
+	findings         map[findingKind]*found
 }
 
 type findingKind struct {
@@ -63,9 +63,10 @@ type findingKind struct {
 	path       string
 }
 
-type sampleKind struct {
-	opName
-	findingKind
+// found is a finding with its first samples.
+type found struct {
+	report.Finding
+	samples []report.Sample
 }
 
 // index returns a comparator's place in the tallies.
@@ -76,7 +77,7 @@ var comparators = report.Comparators()
 func newCounters(cfg Config) *counters {
 	c := &counters{
 		cfg: cfg, started: time.Now(), redactor: diff.NewRedactor(cfg.RedactSecret),
-		dirty: map[string]*report.DirtyKey{}, samples: map[sampleKind][]report.Sample{},
+		dirty: map[string]*report.DirtyKey{},
 		health: report.Health{
 			Legacy: report.PathHealth{Errors: map[string]int64{}}, Candidate: report.PathHealth{Errors: map[string]int64{}},
 			Resyncs: map[string]int64{}, Breaker: "closed",
@@ -119,7 +120,7 @@ func (c *counters) operation(domain, name string) *operation {
 // restart sets all counts to zero. Calls in flight stay counted.
 func (op *operation) restart() {
 	op.Operation = report.Operation{Domain: op.id.domain, Name: op.id.name, Since: time.Now(), Outcomes: map[string]int64{}}
-	op.findings = map[findingKind]*report.Finding{}
+	op.findings = map[findingKind]*found{}
 	for i := range op.tallies {
 		inFlight := op.tallies[i].InFlight
 		op.tallies[i] = report.Tally{
@@ -128,17 +129,23 @@ func (op *operation) restart() {
 	}
 }
 
-// reset restarts the counts of an operation, if it was called yet.
-func (c *counters) reset(domain, name string) {
+// Reset restarts the counts of an operation, for example after a change of its code. domain is a Key.Label;
+// operation is a name of [rmw.WithOperation], or "update" or "read" for a call without one.
+func (s *Store) Reset(domain, operation string) {
+	c := s.counters
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	op := (*c.operations.Load())[opName{domain, name}]
+	op := (*c.operations.Load())[opName{domain, operation}]
 	if op == nil {
 		return
 	}
+	for _, f := range op.findings {
+		if len(f.samples) > 0 {
+			c.sampled--
+		}
+	}
 	op.restart()
-	maps.DeleteFunc(c.samples, func(kind sampleKind, _ []report.Sample) bool { return kind.opName == op.id })
-	c.markLocked("counted anew: "+domain+"/"+name, "")
+	c.markLocked("counted anew: "+domain+"/"+operation, "")
 }
 
 func (c *counters) markLocked(what, why string) {

@@ -66,13 +66,17 @@ func (c *counters) wantsSample(about *call, comparator report.Comparator, f *fin
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(f.paths(), func(path string) bool {
-		return !c.fullLocked(sampleKind{about.op.id, findingKind{comparator, f.class, path}})
+		return !c.fullLocked(about.op.findings[findingKind{comparator, f.class, path}])
 	})
 }
 
-// fullLocked reports whether there are enough samples of a kind.
-func (c *counters) fullLocked(of sampleKind) bool {
-	return len(c.samples[of]) >= maxSamples || len(c.samples) >= maxKinds && c.samples[of] == nil
+// fullLocked reports whether there are enough samples of a finding, which is nil before its
+// first.
+func (c *counters) fullLocked(of *found) bool {
+	if of == nil || len(of.samples) == 0 {
+		return c.sampled >= maxKinds
+	}
+	return len(of.samples) >= maxSamples
 }
 
 // settle counts a call as compared, or as not compared.
@@ -129,12 +133,12 @@ func (c *counters) foundLocked(about *call, comparator report.Comparator, f find
 		}
 		seen := findings[kind]
 		if seen == nil {
-			seen = &report.Finding{Comparator: comparator, Class: f.class, Path: kind.path, First: now}
+			seen = &found{Finding: report.Finding{Comparator: comparator, Class: f.class, Path: kind.path, First: now}}
 			findings[kind] = seen
 		}
 		seen.Count++
 		seen.Last = now
-		c.sampleLocked(about, kind, f, now)
+		c.sampleLocked(about, seen, f)
 	}
 	if f.class.Blocks() {
 		c.markDirtyLocked(about, f, now)
@@ -157,14 +161,16 @@ func (c *counters) markDirtyLocked(about *call, f finding, now time.Time) {
 }
 
 // sampleLocked keeps a redacted finding as a sample, if there is room.
-func (c *counters) sampleLocked(about *call, kind findingKind, f finding, now time.Time) {
-	of := sampleKind{about.op.id, kind}
+func (c *counters) sampleLocked(about *call, of *found, f finding) {
 	if c.fullLocked(of) || len(f.redacted) < len(f.differences) {
 		return
 	}
-	c.samples[of] = append(c.samples[of], report.Sample{
-		Comparator: kind.comparator, Class: f.class, Domain: of.domain, Operation: of.name, OpID: opID(c.cfg, about),
-		Key: f.key, At: now, Process: c.cfg.Process, More: f.more, Explain: f.explain,
+	if of.samples == nil {
+		c.sampled++
+	}
+	of.samples = append(of.samples, report.Sample{
+		Comparator: of.Comparator, Class: f.class, Domain: about.op.id.domain, Operation: about.op.id.name, OpID: opID(c.cfg, about),
+		Key: f.key, At: of.Last, Process: c.cfg.Process, More: f.more, Explain: f.explain,
 		Legacy: f.legacy, Candidate: f.candidate, LegacyExpiry: f.legacyExpiry, CandidateExpiry: f.candidateExpiry,
 		Differences: slices.Clone(f.redacted),
 	})

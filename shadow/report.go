@@ -11,9 +11,9 @@ import (
 
 const maxDirtyShown = 20
 
-// report returns a snapshot.
-func (c *counters) report(s *Store) *report.Report {
-	touched := s.engine.touched.len()
+// Report returns a snapshot of all counts and findings.
+func (s *Store) Report() *report.Report {
+	c, touched := s.counters, s.engine.touched.len()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &report.Report{
@@ -29,12 +29,11 @@ func (c *counters) report(s *Store) *report.Report {
 	p := s.process()
 	p.Queue, p.Breaker, p.Percent, p.Seen = r.Health.Queue, r.Health.Breaker, r.Percent, r.Taken
 	r.Mode, r.Processes = p.Mode, []report.Process{p}
-	for _, op := range *c.operations.Load() {
-		r.Operations = append(r.Operations, op.report())
-	}
-	slices.SortFunc(r.Operations, func(x, y report.Operation) int {
+	for _, op := range slices.SortedFunc(maps.Values(*c.operations.Load()), func(x, y *operation) int {
 		return cmp.Or(cmp.Compare(x.Domain, y.Domain), cmp.Compare(x.Name, y.Name))
-	})
+	}) {
+		op.addTo(r)
+	}
 	for _, d := range c.dirty {
 		r.Keys = append(r.Keys, *d)
 	}
@@ -42,9 +41,6 @@ func (c *counters) report(s *Store) *report.Report {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), x.First.Compare(y.First), cmp.Compare(x.Key, y.Key))
 	})
 	r.Keys = r.Keys[:min(len(r.Keys), maxDirtyShown)]
-	for _, kind := range slices.SortedFunc(maps.Keys(c.samples), compareKinds) {
-		r.Samples = append(r.Samples, c.samples[kind]...)
-	}
 	if of := c.cfg.Calibration; of != nil {
 		r.Calibration, _ = of.AsCalibration() // Validate has checked it
 	}
@@ -52,12 +48,6 @@ func (c *counters) report(s *Store) *report.Report {
 		swapSides(r)
 	}
 	return r
-}
-
-func compareKinds(x, y sampleKind) int {
-	return cmp.Or(
-		cmp.Compare(x.domain, y.domain), cmp.Compare(x.name, y.name), cmp.Compare(x.class, y.class),
-		cmp.Compare(x.path, y.path), cmp.Compare(x.comparator, y.comparator))
 }
 
 // process describes this process, as one of a fleet.
@@ -78,7 +68,7 @@ func (s *Store) process() report.Process {
 	return p
 }
 
-func (op *operation) report() report.Operation {
+func (op *operation) addTo(r *report.Report) {
 	o := op.Operation
 	o.Outcomes, o.Keys = maps.Clone(op.Outcomes), slices.Clone(op.Keys)
 	o.Legacy, o.Candidate = op.Legacy.Clone(), op.Candidate.Clone()
@@ -89,13 +79,12 @@ func (op *operation) report() report.Operation {
 			o.Tallies[c] = t
 		}
 	}
-	for _, f := range op.findings {
-		o.Findings = append(o.Findings, *f)
-	}
-	slices.SortFunc(o.Findings, func(x, y report.Finding) int {
+	for _, f := range slices.SortedFunc(maps.Values(op.findings), func(x, y *found) int {
 		return cmp.Or(cmp.Compare(x.Class, y.Class), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Comparator, y.Comparator))
-	})
-	return o
+	}) {
+		o.Findings, r.Samples = append(o.Findings, f.Finding), append(r.Samples, f.samples...)
+	}
+	r.Operations = append(r.Operations, o)
 }
 
 func clonedHealth(h report.Health) report.Health {

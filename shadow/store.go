@@ -203,13 +203,6 @@ func (s *Store) Close() error {
 	return s.engine.close()
 }
 
-// Reset restarts the counts of an operation, for example after a change of its code. domain is a Key.Label;
-// operation is a name of [rmw.WithOperation], or "update" or "read" for a call without one.
-func (s *Store) Reset(domain, operation string) { s.counters.reset(domain, operation) }
-
-// Report returns a snapshot of all counts and findings.
-func (s *Store) Report() *report.Report { return s.counters.report(s) }
-
 // Handler shows the report as a live page, as text, as JSON and as metrics. Mount it under
 // any path:
 //

@@ -22,7 +22,23 @@ func (s *Store) Verify(ctx context.Context) (report.Verify, error) {
 	if s.invalid != nil {
 		return report.Verify{}, s.invalid
 	}
-	return s.engine.verify(ctx)
+	e := s.engine
+	states, unverified := e.touched.all()
+	var counts [keyDiffers + 1]int64
+	for _, t := range states {
+		if err := e.over(ctx); err != nil {
+			return report.Verify{}, err
+		}
+		counts[e.verifyKey(ctx, t)]++
+	}
+	if err := e.over(ctx); err != nil { // the last keys may be unknown for that reason
+		return report.Verify{}, err
+	}
+	n := int64(len(states))
+	return e.counters.round(report.Verify{
+		Touched: n, Checked: n, Evicted: unverified, Equal: counts[keyEqual] + counts[keyUntimed],
+		Untimed: counts[keyUntimed], Pending: counts[keyPending], Unknown: counts[keyUnknown],
+	}), nil
 }
 
 // VerifyEvery runs rounds of [Store.Verify] until ctx ends, or the Store is closed or
@@ -61,25 +77,6 @@ const (
 	keyUnknown           // busy, unreadable, or about to expire
 	keyDiffers           // a finding
 )
-
-func (e *engine) verify(ctx context.Context) (report.Verify, error) {
-	states, unverified := e.touched.all()
-	var counts [keyDiffers + 1]int64
-	for _, t := range states {
-		if err := e.over(ctx); err != nil {
-			return report.Verify{}, err
-		}
-		counts[e.verifyKey(ctx, t)]++
-	}
-	if err := e.over(ctx); err != nil { // the last keys may be unknown for that reason
-		return report.Verify{}, err
-	}
-	n := int64(len(states))
-	return e.counters.round(report.Verify{
-		Touched: n, Checked: n, Evicted: unverified, Equal: counts[keyEqual] + counts[keyUntimed],
-		Untimed: counts[keyUntimed], Pending: counts[keyPending], Unknown: counts[keyUnknown],
-	}), nil
-}
 
 // over returns the reason why the verifier must end.
 func (e *engine) over(ctx context.Context) error {
