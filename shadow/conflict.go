@@ -20,10 +20,10 @@ type conflict struct {
 	deletes bool          // the first update deletes the key
 	hold    time.Duration // the longest time that the first update stays in fn
 
-	seed, first, second string // ids of the three updates
-	before              link   // given to the last run of the first update
-	rival               chan attempt
-	held                bool
+	seed, first, second string        // ids of the three updates
+	before              link          // given to the last run of the first update
+	rival               attempt       // of the second update
+	ended               chan struct{} // closed when rival is set; nil before the second update
 }
 
 // attempt is the outcome of an update.
@@ -31,8 +31,6 @@ type attempt struct {
 	rmw.Result
 	err error
 }
-
-func (a attempt) contended() bool { return a.Attempts > 1 || a.Waited > 0 }
 
 const (
 	// minHold lets another update come in between, if nothing prevents it.
@@ -62,7 +60,6 @@ func (f *free) conflict(it *item) (settled bool) {
 		deletes: !it.next.Exists() || it.id%2 == 0,
 		hold:    min(max(it.inFn, minHold), f.cfg.Timeout/4),
 		seed:    id + ".0", first: id + ".1", second: id + ".2",
-		rival: make(chan attempt, 1),
 	}
 	if it.id%8 < 2 {
 		c.size = longConflictBytes
@@ -76,10 +73,10 @@ func (c *conflict) run() (settled bool) {
 		return false
 	}
 	first := c.try(c.overlapped)
-	if !c.held {
+	if c.ended == nil {
 		return false // fn did not run
 	}
-	second := <-c.rival
+	<-c.ended
 	if first.err != nil {
 		return false
 	}
@@ -88,11 +85,11 @@ func (c *conflict) run() (settled bool) {
 		return false
 	}
 	_ = c.try(always(rmw.Value{})) // without it, the key would stay until it expires
-	class, explain := c.judge(linkOf(v), second.err == nil)
-	if class != report.Match {
-		explain += "; its fn ran for up to " + c.hold.Round(time.Microsecond).String()
+	f := c.judge(linkOf(v), c.rival.err == nil)
+	if f.class != report.Match {
+		f.explain += "; its fn ran for up to " + c.hold.Round(time.Microsecond).String()
 	}
-	c.audited(ack{item: c.it, contended: first.contended() || second.contended()}, finding{class: class, explain: explain})
+	c.audited(ack{item: c.it, contended: contended(first.Result) || contended(c.rival.Result)}, f)
 	return true
 }
 
@@ -115,17 +112,16 @@ func (c *conflict) append(id string) rmw.UpdateFunc {
 // overlapped is the first update. Its first run starts the second update and waits for it.
 func (c *conflict) overlapped(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	c.before = linkOf(cur)
-	if !c.held {
-		c.held = true
-		ended := make(chan struct{})
+	if c.ended == nil {
+		c.ended = make(chan struct{})
 		go func() {
-			defer close(ended)
-			c.rival <- c.try(c.append(c.second))
+			defer close(c.ended)
+			c.rival = c.try(c.append(c.second))
 		}()
 		hold := time.NewTimer(c.hold)
 		defer hold.Stop()
 		select {
-		case <-ended:
+		case <-c.ended:
 		case <-hold.C:
 		case <-ctx.Done():
 		}
@@ -138,20 +134,19 @@ func (c *conflict) overlapped(ctx context.Context, cur rmw.Value) (rmw.Value, er
 
 // judge compares the stored link with the first update, which was acknowledged, and with
 // the second one, which may have been.
-func (c *conflict) judge(stored link, second bool) (report.Class, string) {
+func (c *conflict) judge(stored link, second bool) finding {
+	lost := func(explain string) finding { return finding{class: report.LostUpdate, explain: explain} }
 	switch {
 	case !c.deletes && stored.count(c.first) == 0:
-		return report.LostUpdate, "two updates overlapped, and the first one is lost"
+		return lost("two updates overlapped, and the first one is lost")
 	case stored.count(c.first) > 1, second && stored.count(c.second) > 1:
-		return report.DoubleApply, "two updates overlapped, and one of them was applied twice"
+		return finding{class: report.DoubleApply, explain: "two updates overlapped, and one of them was applied twice"}
 	case !c.deletes && second && stored.count(c.second) == 0:
-		return report.LostUpdate, "an update overwrote another one that was made while its fn ran"
-	case !c.deletes:
-		return report.Match, ""
-	case stored.count(c.seed) > 0:
-		return report.LostUpdate, "a delete was acknowledged, and what it deleted is still there"
-	case second && c.before.count(c.second) == 0 && stored.count(c.second) == 0:
-		return report.LostUpdate, "a delete removed an update that was made while its fn ran"
+		return lost("an update overwrote another one that was made while its fn ran")
+	case c.deletes && stored.count(c.seed) > 0:
+		return lost("a delete was acknowledged, and what it deleted is still there")
+	case c.deletes && second && c.before.count(c.second) == 0 && stored.count(c.second) == 0:
+		return lost("a delete removed an update that was made while its fn ran")
 	}
-	return report.Match, ""
+	return finding{class: report.Match}
 }

@@ -31,7 +31,8 @@ type chain struct {
 	key       rmw.Key
 	last      time.Time // of the last commit
 	acks      []ack
-	dated     dating
+	dated     ack           // the commit that set the expiry, without its item; later ones keep the expiry
+	compared  bool          // the expiry
 	tolerance time.Duration // between expiries
 }
 
@@ -41,8 +42,10 @@ type ack struct {
 	n         int64 // its place in the chain
 	id        string
 	contended bool
-	at        time.Time
+	began, at time.Time // of the update
 }
+
+func contended(res rmw.Result) bool { return res.Attempts > 1 || res.Waited > 0 }
 
 const (
 	auditAfter    = time.Second
@@ -75,23 +78,18 @@ func (f *free) race(it *item) {
 	l := &linkUpdate{
 		it: it, key: rmw.Key{Name: scratch("free", it.key, kind), Kind: it.key.Kind, Label: it.key.Label}, id: f.idOf(it),
 	}
-	began := time.Now()
+	a := ack{item: it, id: l.id, began: time.Now()}
 	res, err := f.hidden.update(l.key, l.run)
-	ended := time.Now()
+	a.n, a.at, a.contended = l.after.n, time.Now(), contended(res)
 	if err != nil {
 		f.settle(it, report.Free, f.hidden.failure(it.call, err, "an update of a scratch key"))
 		return
 	}
 	f.counters.locked(func(h *report.Health) {
-		it.op.Candidate.Record(ended.Sub(began))
+		it.op.Candidate.Record(a.at.Sub(a.began))
 		h.LockWait.Record(res.Waited)
 	})
-	a := ack{item: it, n: l.after.n, id: l.id, contended: res.Attempts > 1 || res.Waited > 0, at: ended}
-	dated := dating{}
-	if l.after.dated == l.id {
-		dated = dating{n: l.after.n, id: l.id, began: began, ended: ended}
-	}
-	f.committed(l.key, l.before, a, dated)
+	f.committed(l, a)
 }
 
 // linkUpdate is the update that appends a link.
@@ -119,19 +117,20 @@ func (l *linkUpdate) run(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 }
 
 // committed adds an acknowledged commit, and looks for the earlier ones in the link that it
-// was computed from. dated is not zero if the commit set the expiry.
-func (f *free) committed(key rmw.Key, before link, a ack, dated dating) {
+// was computed from.
+func (f *free) committed(l *linkUpdate, a ack) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := f.chains[key.Name]
+	c := f.chains[l.key.Name]
 	if c == nil {
-		c = &chain{key: key}
-		f.chains[key.Name] = c
+		c = &chain{key: l.key}
+		f.chains[l.key.Name] = c
 	}
-	f.checkLocked(c, before, time.Time{})
+	f.checkLocked(c, l.before, time.Time{})
 	c.last, c.tolerance = a.at, a.op.compare.tolerance
-	if dated.n > c.dated.n || dated.n == 1 {
-		c.dated = dated
+	if l.after.dated == l.id && (a.n > c.dated.n || a.n == 1) {
+		c.dated, c.compared = a, false
+		c.dated.item = nil // its values may be large
 	}
 	c.acks = append(c.acks, a)
 }
@@ -259,7 +258,7 @@ func (f *free) auditChain(c *chain) {
 // compareExpiryLocked compares the expiry of a scratch key, read since began, with the
 // expiry that a commit set. It blames a difference on the newest commit that had to keep
 // the expiry.
-func (f *free) compareExpiryLocked(c *chain, dated dating, seen link, left time.Duration, began time.Time) {
+func (f *free) compareExpiryLocked(c *chain, dated ack, seen link, left time.Duration, began time.Time) {
 	newest := -1
 	for i, a := range c.acks {
 		if a.n > dated.n && a.n <= seen.n && (newest < 0 || a.n > c.acks[newest].n) {
@@ -269,12 +268,10 @@ func (f *free) compareExpiryLocked(c *chain, dated dating, seen link, left time.
 	if newest < 0 {
 		return
 	}
-	if c.dated == dated {
-		c.dated.compared = true
-	}
+	c.compared = c.compared || c.dated == dated
 	a := c.acks[newest]
-	want := freeTTL - time.Since(dated.ended)
-	if a.op.compare.near(want, left, dated.ended.Sub(dated.began)+time.Since(began)) {
+	want := freeTTL - time.Since(dated.at)
+	if a.op.compare.near(want, left, dated.at.Sub(dated.began)+time.Since(began)) {
 		return
 	}
 	c.acks = slices.Delete(c.acks, newest, newest+1)

@@ -76,20 +76,11 @@ func (l link) value(kind rmw.Kind, size int) rmw.Value {
 	return rmw.String(text)
 }
 
-// dating is a commit that set the expiry of a scratch key. Later commits keep the expiry,
-// until one of them sets it again.
-type dating struct {
-	n            int64 // its place in the chain
-	id           string
-	began, ended time.Time // the expiry was set in between
-	compared     bool
-}
-
 // datedFor is how long the commits of a chain keep an expiry. In that time, an expiry that
 // starts anew moves by more than the tolerance.
 func datedFor(tolerance time.Duration) time.Duration { return min(4*tolerance, freeTTL/10) }
 
 // ripe reports whether the expiry of a chain is old enough for a comparison.
 func (c *chain) ripe() bool {
-	return c.dated.n > 0 && !c.dated.compared && time.Since(c.dated.ended) > datedFor(c.tolerance)/2
+	return c.dated.n > 0 && !c.compared && time.Since(c.dated.at) > datedFor(c.tolerance)/2
 }
