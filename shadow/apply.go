@@ -15,26 +15,6 @@ import (
 
 const notHeld = "the store in the shadow does not hold the value that it acknowledged"
 
-// playback is the update that repeats a call on the hidden path's own key.
-type playback struct {
-	*item
-	t    *keyState
-	seen rmw.Value // instead of the call's input
-}
-
-func (p *playback) run(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-	if p.op.compare.digest(cur) != p.was {
-		p.seen = driver.Untraced(cur)
-		return rmw.Value{}, errInput
-	}
-	next := driver.Untraced(p.next)
-	if ttl := cmp.Or(next.TTL(), p.key.TTL); ttl > 0 { // the expiry runs since the serving path's write
-		next = next.WithTTL(max(ttl-time.Since(p.ended), time.Millisecond))
-	}
-	p.t.lives(p.call, next)
-	return next, nil
-}
-
 // apply plays a pending call on the hidden path's own key.
 func (w *worker) apply(t *keyState, i int) {
 	it := t.pending[i]
@@ -50,8 +30,20 @@ func (w *worker) apply(t *keyState, i int) {
 		w.lose(t, err)
 		return
 	}
-	life, play := t.life, &playback{item: it, t: t}
-	res, err := w.hidden.update(it.key, play.run)
+	life := t.life
+	var seen rmw.Value // instead of the call's input
+	res, err := w.hidden.update(it.key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		if it.op.compare.digest(cur) != it.was {
+			seen = driver.Untraced(cur)
+			return rmw.Value{}, errInput
+		}
+		next := driver.Untraced(it.next)
+		if ttl := cmp.Or(next.TTL(), it.key.TTL); ttl > 0 { // the expiry runs since the serving path's write
+			next = next.WithTTL(max(ttl-time.Since(it.ended), time.Millisecond))
+		}
+		t.lives(it.call, next)
+		return next, nil
+	})
 	var f finding
 	if err == nil {
 		t.holds(it.is)
@@ -62,7 +54,7 @@ func (w *worker) apply(t *keyState, i int) {
 		switch {
 		case errors.Is(err, errInput):
 			t.life = life
-			w.elsewhere(t, it, play.seen, seeded)
+			w.elsewhere(t, it, seen, seeded)
 			return
 		case f.missed != "":
 			t.unsure()

@@ -30,6 +30,8 @@ type call struct {
 	took    time.Duration // by the path, without fn: a playback does not spend that time
 	inFn    time.Duration // in the last run of fn, if clocked
 	bytes   int64
+
+	concerned int32 // comparators that compare it
 }
 
 func (c *call) refused() bool { return c.err != nil }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,9 +37,9 @@ type engine struct {
 	rate    rate
 
 	// Guarded by the counters' lock.
-	gaps    []uint64 // hashes of keys with a call that was not recorded
-	allGaps bool     // gaps has overflown
-	closed  bool
+	gaps    []uint64      // hashes of keys with a call that was not recorded
+	allGaps bool          // gaps has overflown
+	closed  atomic.Bool   // set under the lock: a call is queued before, or dropped
 	idle    chan struct{} // closed when nothing is in flight; nil while Drain does not wait
 
 	queue   chan call // to the dispatcher; made with the first call
@@ -63,18 +64,18 @@ const maxGaps = 1024
 
 func newEngine(s *Store) *engine {
 	e := &engine{
-		store: s, cfg: s.cfg, counters: s.counters, hidden: newHiddenPath(s.hidden, s.counters), active: [3]bool{true, true, true},
+		store: s, cfg: s.cfg, counters: s.counters, hidden: newHiddenPath(s.hidden, s.counters),
 		ended: make(chan struct{}), gaps: make([]uint64, 0, maxGaps),
 		seeds: make(chan *item, s.cfg.QueueCalls), races: make(chan *item, s.cfg.QueueCalls),
 		touched: newRegistry(s.cfg.Keys), me: rand.Text()[:13] + ".",
-		rate: rate{perSecond: float64(s.cfg.Rate), tokens: float64(s.cfg.Rate)},
+		rate: rate{perSecond: float64(s.cfg.Rate)},
 	}
 	e.ctx = e.hidden.ctx
-	for _, c := range s.cfg.Skip {
-		e.active[index(c)] = false
-	}
-	if s.cfg.Serve == Candidate {
-		e.active = [3]bool{false, true, false} // lockstep
+	for i, c := range comparators {
+		e.active[i] = !slices.Contains(s.cfg.Skip, c)
+		if s.cfg.Serve == Candidate {
+			e.active[i] = c == report.Lockstep
+		}
 	}
 	for range e.cfg.Workers {
 		e.workers = append(e.workers, newWorker(e))
@@ -104,18 +105,17 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	missed := failed
 	switch {
 	case failed != "":
-	case e.closed || h.Queue >= int64(e.cfg.QueueCalls):
+	case e.closed.Load() || h.Queue >= int64(e.cfg.QueueCalls):
 		missed = notcompared.DroppedQueue
 	case h.QueueBytes+c.bytes > e.cfg.QueueBytes:
 		missed = notcompared.DroppedBytes
 	}
-	concerned := int64(0)
 	for i := range c.op.tallies {
 		// A failed call may have been of any kind.
 		if !e.concerns(i, c) && (failed == "" || !e.active[i]) {
 			continue
 		}
-		concerned++
+		c.concerned++
 		t := &c.op.tallies[i]
 		t.Eligible++
 		if missed == "" {
@@ -125,7 +125,7 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		}
 	}
 	switch {
-	case failed == "" && concerned == 0:
+	case failed == "" && c.concerned == 0:
 	case missed == "":
 		e.pushLocked(c)
 	case c.written || failed == notcompared.PrimaryIndeterminate:
@@ -133,8 +133,8 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	}
 	if failed == "" && missed != "" {
 		m := e.counters.minuteLocked(e.store.epoch.Add(c.at)) // quicker than time.Now
-		m.NotCompared += concerned
-		m.Dropped += concerned
+		m.NotCompared += int64(c.concerned)
+		m.Dropped += int64(c.concerned)
 	}
 }
 
@@ -209,11 +209,7 @@ func (e *engine) hand(c call) {
 	case !e.rate.take():
 		why = notcompared.DroppedRate
 	}
-	for i := range comparators {
-		if e.concerns(i, it.call) {
-			it.left.Add(1)
-		}
-	}
+	it.left.Store(c.concerned)
 	if why != "" && it.written {
 		e.miss([]uint64{it.hash}, false)
 	}
@@ -274,14 +270,8 @@ func (e *engine) done(it *item) {
 	}
 }
 
-func (e *engine) isClosed() bool {
-	e.counters.mu.Lock()
-	defer e.counters.mu.Unlock()
-	return e.closed
-}
-
 // stop drops the calls that come from now on.
-func (e *engine) stop() { e.counters.locked(func(*report.Health) { e.closed = true }) }
+func (e *engine) stop() { e.counters.locked(func(*report.Health) { e.closed.Store(true) }) }
 
 // drain waits until nothing is in flight.
 func (e *engine) drain(ctx context.Context) error {
@@ -375,9 +365,7 @@ func (r *rate) take() bool {
 		return true
 	}
 	now := time.Now()
-	if !r.filled.IsZero() {
-		r.tokens = min(r.perSecond, r.tokens+now.Sub(r.filled).Seconds()*r.perSecond)
-	}
+	r.tokens = min(r.perSecond, r.tokens+now.Sub(r.filled).Seconds()*r.perSecond) // all of them at first
 	r.filled = now
 	if r.tokens < 1 {
 		return false

@@ -19,7 +19,7 @@ func (s *Store) Report() *report.Report {
 	r := &report.Report{
 		Schema: report.Schema, Name: c.cfg.Name, Build: c.cfg.Build, AA: c.cfg.AA,
 		Started: c.started, Taken: time.Now(), Timeline: slices.Clone(c.minutes), Marks: slices.Clone(c.marks), Peak: c.peak,
-		Percent: float64(s.share.Load()) * 100 / buckets, Verify: c.verify, Health: clonedHealth(c.health),
+		Percent: float64(s.shareNow()) * 100 / buckets, Verify: c.verify, Health: clonedHealth(c.health),
 	}
 	r.Verify.Findings = maps.Clone(c.verify.Findings)
 	if r.Verify.Rounds == 0 {
@@ -62,7 +62,7 @@ func (s *Store) process() report.Process {
 		p.Mode, p.Reason = "off", s.invalid.Error()
 	case s.killed.Load():
 		p.Mode, p.Reason = "off", "killed"
-	case s.share.Load() == 0: // Config.Off, SetPercent or Close
+	case s.shareNow() == 0: // Config.Off, SetPercent or Close
 		p.Asked, p.Mode = "off", "off"
 	}
 	return p

@@ -26,7 +26,7 @@ type Store struct {
 	engine   *engine
 
 	epoch  time.Time     // of call.at
-	share  atomic.Uint32 // of the keys in the shadow, in 1/buckets
+	share  atomic.Uint32 // set last; see shareNow
 	shares atomic.Int64  // counts the changes of share
 	killed atomic.Bool
 	ids    atomic.Uint64
@@ -80,15 +80,11 @@ func (s *Store) SetPercent(percent float64, why string) error {
 		return fmt.Errorf("%w: %v percent; use 0 to 100", rmw.ErrInvalid, percent)
 	case s.killed.Load():
 		return fmt.Errorf("%w: the shadow was killed; restart the process to start it again", rmw.ErrClosed)
-	}
-	if s.engine.isClosed() {
+	case s.engine.closed.Load():
 		return fmt.Errorf("%w: the shadow was closed; create a new Store to compare calls again", rmw.ErrClosed)
 	}
 	s.share.Store(shareOf(percent))
 	s.shares.Add(1)
-	if s.engine.isClosed() {
-		s.share.Store(0) // a Close or Kill came in between
-	}
 	s.counters.locked(func(*report.Health) {
 		s.counters.markLocked(fmt.Sprintf("%v %% of the keys", percent), why)
 		s.counters.peak, s.counters.switched = report.Peak{}, time.Now() // the busiest minute had another share
@@ -103,10 +99,8 @@ func (s *Store) Kill(why string) {
 	if s.killed.Swap(true) {
 		return
 	}
-	s.share.Store(0)
 	s.counters.locked(func(*report.Health) { s.counters.markLocked("killed", why) })
 	s.engine.kill()
-	s.share.Store(0) // a SetPercent may have come in between
 }
 
 // Read implements [rmw.Reader] on the serving path.
@@ -174,12 +168,20 @@ func operationName(ctx context.Context, otherwise string) string {
 
 // sample reports whether a key is in the shadow.
 func (s *Store) sample(name string) (hash uint64, sampled bool) {
-	share := s.share.Load()
+	share := s.shareNow()
 	if share == 0 {
 		return 0, false
 	}
 	hash = keyhash.Of(name)
 	return hash, hash%buckets < uint64(share)
+}
+
+// shareNow is the share of the keys in the shadow, in 1/buckets.
+func (s *Store) shareNow() uint32 {
+	if s.engine.closed.Load() {
+		return 0
+	}
+	return s.share.Load()
 }
 
 // sampleRead reports whether a read is compared. Reads are not part of a chain, so single
@@ -197,11 +199,7 @@ func (s *Store) Drain(ctx context.Context) error { return s.engine.drain(ctx) }
 
 // Close stops the sampling, waits at most Config.CloseTimeout until the recorded calls are
 // compared, drops the rest, and ends all goroutines. The Store goes on serving.
-func (s *Store) Close() error {
-	s.share.Store(0)
-	defer s.share.Store(0) // a SetPercent may have come in between
-	return s.engine.close()
-}
+func (s *Store) Close() error { return s.engine.close() }
 
 // Handler shows the report as a live page, as text, as JSON and as metrics. Mount it under
 // any path:
