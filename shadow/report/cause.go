@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,7 +22,7 @@ func (j *judgement) cause(state State) string {
 		"policy", "accounting", "divergence", "calibration", "fleet", "panics", "breaker", "errors", "end state", "coverage",
 		"lock timeouts", "latency", "lag",
 	} {
-		i := slices.IndexFunc(j.gates, func(g Gate) bool { return g.Name == name && g.State == NotReady })
+		i := slices.IndexFunc(j.gates, func(g *gate) bool { return g.Name == name && g.State == NotReady })
 		switch {
 		case name == "divergence" && len(j.differences) > 0:
 			return j.mostlyDiffers()
@@ -78,23 +79,14 @@ func (j *judgement) mostlyDiffers() string {
 
 // waitsLongest names the gate with the smallest share of its sample.
 func (j *judgement) waitsLongest() string {
-	first, waiting := -1, 0
-	for i, g := range j.gates {
-		if g.State != NotEnoughData {
-			continue
-		}
-		waiting++
-		if first < 0 || j.done[i] < j.done[first] {
-			first = i
-		}
-	}
-	text := j.gates[first].lacks()
-	switch waiting {
+	waiting := slices.DeleteFunc(slices.Clone(j.gates), func(g *gate) bool { return g.State != NotEnoughData })
+	text := slices.MinFunc(waiting, func(a, b *gate) int { return cmp.Compare(a.done, b.done) }).lacks()
+	switch len(waiting) {
 	case 1:
 	case 2:
 		text += "; one more gate waits"
 	default:
-		text += fmt.Sprintf("; %d more gates wait", waiting-1)
+		text += fmt.Sprintf("; %d more gates wait", len(waiting)-1)
 	}
 	return text
 }

@@ -73,7 +73,8 @@ func (j *judgement) divergence(op Operation) {
 	blocked, differences := j.blocking(op, Seeded, Lockstep)
 	events, n, bound := op.evidence(j.policy)
 	need := callsFor(j.policy.Rate, events, j.policy.Confidence)
-	g := openGate("divergence", wrap.Counted(blocked, "difference")+" in "+wrap.Counted(n, "call"), "0 in "+wrap.Counted(need, "call"))
+	g := j.gate("divergence", share(n, need),
+		wrap.Counted(blocked, "difference")+" in "+wrap.Counted(n, "call"), "0 in "+wrap.Counted(need, "call"))
 	if events > 0 {
 		g.Have += ", " + wrap.Grouped(events) + " known"
 	}
@@ -89,7 +90,6 @@ func (j *judgement) divergence(op Operation) {
 	default:
 		g.Why = supports
 	}
-	j.add(share(n, need), g)
 }
 
 // blocking adds the blocking differences of some comparators to those of the verdict.
@@ -109,11 +109,10 @@ func (j *judgement) keys(op Operation) {
 		return
 	}
 	n := op.Keys.Count()
-	g := openGate("keys", wrap.Counted(n, "key"), wrap.Counted(j.policy.Keys, "key"))
+	g := j.gate("keys", share(n, j.policy.Keys), wrap.Counted(n, "key"), wrap.Counted(j.policy.Keys, "key"))
 	if n < j.policy.Keys {
 		g.wait("wait for calls of other keys, or raise Config.Percent; if there are no more, lower Policy.Keys")
 	}
-	j.add(share(n, j.policy.Keys), g)
 }
 
 // outcomes is the gate for each outcome that occurred.
@@ -127,7 +126,7 @@ func (j *judgement) outcomes(op Operation) {
 		}
 		success = success || n > 0 && slices.Contains([]string{"ok", "no-op", "read"}, outcome)
 	}
-	g := openGate("outcomes", wrap.Counted(len(op.Outcomes), "outcome")+" seen", "each compared "+times(need))
+	g := j.gate("outcomes", share(least, need), wrap.Counted(len(op.Outcomes), "outcome")+" seen", "each compared "+times(need))
 	switch {
 	case name != "":
 		g.Have = name + " compared " + times(least)
@@ -136,7 +135,6 @@ func (j *judgement) outcomes(op Operation) {
 		g.Have = "no call that succeeded"
 		g.wait("only refusals were compared: raise Config.Percent, or wait for calls that the operation does something for")
 	}
-	j.add(share(least, need), g)
 }
 
 func times(n int64) string {
@@ -148,7 +146,7 @@ func times(n int64) string {
 
 // coverage is the gate for the share of calls that were not compared, by the worst Comparator.
 func (j *judgement) coverage(op Operation) {
-	g := openGate("coverage", "no call", "less than "+percentage(j.policy.NotCompared)+" not compared")
+	g := j.gate("coverage", 0, "no call", "less than "+percentage(j.policy.NotCompared)+" not compared")
 	g.wait("nothing was eligible yet: see that calls go through the shadow, and that Config.Off is false")
 	worst := -1.0
 	for _, comparator := range Comparators() {
@@ -179,7 +177,6 @@ func (j *judgement) coverage(op Operation) {
 			g.Why = wrap.Counted(t.InFlight, "call") + " on their way: wait, raise Config.Workers, or see what holds the candidate up"
 		}
 	}
-	j.add(0, g)
 }
 
 // listed names the most frequent differences, and the remedy for the class with the highest precedence.

@@ -18,16 +18,14 @@ import (
 func (r *Report) Judge(p Policy) Verdict {
 	j := judgement{report: r, policy: p.withDefaults()}
 	if err := p.Validate(); err != nil {
-		g := openGate("policy", "a policy that makes no sense", "one that does")
+		g := j.gate("policy", 1, "a policy that makes no sense", "one that does")
 		g.fail("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
-		j.add(1, g)
 		return j.verdict()
 	}
 	j.accounting()
 	if len(r.Operations) == 0 {
-		g := openGate("divergence", "0 calls", "calls to compare")
+		g := j.gate("divergence", 0, "0 calls", "calls to compare")
 		g.wait("nothing was called yet: see that the shadow is on, and that calls go through it")
-		j.add(0, g)
 	}
 	for _, op := range sortedBy(r.Operations, compareOperations) {
 		from := len(j.gates)
@@ -38,8 +36,8 @@ func (r *Report) Judge(p Policy) Verdict {
 		if !r.AA {
 			j.latency(op)
 		}
-		for i := range j.gates[from:] {
-			j.gates[from+i].Domain, j.gates[from+i].Operation = op.Domain, op.Name
+		for _, g := range j.gates[from:] {
+			g.Domain, g.Operation = op.Domain, op.Name
 		}
 	}
 	j.peak()
@@ -57,28 +55,32 @@ func (r *Report) Judge(p Policy) Verdict {
 type judgement struct {
 	report      *Report
 	policy      Policy
-	gates       []Gate
-	done        []float64 // by gate: the share of its sample that is there, 0 to 1
+	gates       []*gate
 	differences []difference
 }
 
-func openGate(name, have, need string) Gate {
-	return Gate{Name: name, State: Ready, Have: have, Need: need}
+// gate is a Gate with the share of its sample that is there, 0 to 1.
+type gate struct {
+	Gate
+	done float64
 }
 
-func (g *Gate) fail(why string, args ...any) { g.State, g.Why = NotReady, fmt.Sprintf(why, args...) }
-func (g *Gate) wait(why string, args ...any) {
+// gate adds an open gate.
+func (j *judgement) gate(name string, done float64, have, need string) *gate {
+	g := &gate{Gate{Name: name, State: Ready, Have: have, Need: need}, done}
+	j.gates = append(j.gates, g)
+	return g
+}
+
+func (g *gate) fail(why string, args ...any) { g.State, g.Why = NotReady, fmt.Sprintf(why, args...) }
+func (g *gate) wait(why string, args ...any) {
 	g.State, g.Why = NotEnoughData, fmt.Sprintf(why, args...)
 }
 
-func (j *judgement) add(done float64, g Gate) {
-	j.gates = append(j.gates, g)
-	j.done = append(j.done, done)
-}
-
 func (j *judgement) verdict() Verdict {
-	v := Verdict{State: Ready, Gates: j.gates}
+	v := Verdict{State: Ready}
 	for _, g := range j.gates {
+		v.Gates = append(v.Gates, g.Gate)
 		if g.State == NotReady || v.State == Ready {
 			v.State = g.State
 		}
@@ -94,7 +96,7 @@ func (j *judgement) accounting() {
 	if len(found) == 0 {
 		found, cause = j.report.implausible(), implausible
 	}
-	g := openGate("accounting", "every call is accounted for", "every call accounted for")
+	g := j.gate("accounting", 1, "every call is accounted for", "every call accounted for")
 	if n := len(found); n > 0 {
 		more := ""
 		if n > 1 {
@@ -103,7 +105,6 @@ func (j *judgement) accounting() {
 		g.Have = wrap.Counted(n, "contradiction")
 		g.fail("%s: %s%s. Believe no other number here: it is a bug of the shadow, or somebody changed the report", cause, found[0], more)
 	}
-	j.add(1, g)
 }
 
 const (
@@ -114,8 +115,7 @@ const (
 // calibration is the gate for the A/A run.
 func (j *judgement) calibration() {
 	need := callsFor(j.policy.Rate, 0, j.policy.Confidence)
-	g := openGate("calibration", "none", wrap.Counted(need, "call")+" of an A/A run, 0 differences")
-	done := 0.0
+	g := j.gate("calibration", 0, "none", wrap.Counted(need, "call")+" of an A/A run, 0 differences")
 	c := j.report.Calibration
 	if c != nil && !j.policy.Uncalibrated {
 		g.Have = wrap.Counted(c.Blocking, "difference") + " in " + wrap.Counted(c.Compared, "call")
@@ -130,9 +130,8 @@ func (j *judgement) calibration() {
 		g.fail("the harness has noise of its own: make the A/A run quiet (Config.Domains), then count anew")
 	case c.Compared < need:
 		g.wait("the A/A run of Config.Calibration was too short by %s", wrap.Counted(need-c.Compared, "call"))
-		done = share(c.Compared, need)
+		g.done = share(c.Compared, need)
 	}
-	j.add(done, g)
 }
 
 // AsCalibration summarises the report of an A/A run, for Config.Calibration of the next run.

@@ -139,16 +139,15 @@ func (j *judgement) latency(op Operation) {
 	legacy, known := op.Legacy.interval(0.99, p.Confidence)
 	candidate, knownToo := op.Candidate.interval(0.99, p.Confidence)
 	if !known || !knownToo {
-		g := openGate("latency", wrap.Counted(n, "call")+" of both paths", wrap.Counted(need, "call"))
+		g := j.gate("latency", share(n, need), wrap.Counted(n, "call")+" of both paths", wrap.Counted(need, "call"))
 		g.wait("below that, nothing can be said of a p99: wait for more calls, or raise Config.Percent")
-		j.add(share(n, need), g)
 		return
 	}
 	allowed := func(d time.Duration) time.Duration {
 		return time.Duration(float64(d)*p.LatencyFactor) + p.LatencySlack
 	}
 	p50, limit50 := op.Candidate.Quantile(0.5), op.Legacy.Quantile(0.5)+2*p.RTT
-	g := openGate("latency", fmt.Sprintf("p99 <= %s, p50 %s", wrap.Duration(candidate.high), wrap.Duration(p50)),
+	g := j.gate("latency", share(n, 10*need), fmt.Sprintf("p99 <= %s, p50 %s", wrap.Duration(candidate.high), wrap.Duration(p50)),
 		fmt.Sprintf("p99 <= %s, p50 <= %s", wrap.Duration(allowed(legacy.low)), wrap.Duration(limit50)))
 	switch {
 	case candidate.low > allowed(legacy.high):
@@ -160,5 +159,4 @@ func (j *judgement) latency(op Operation) {
 		g.wait("%s leave the p99 open, %s to %s: wait for more calls, or raise Config.Percent", wrap.Counted(n, "call"),
 			wrap.Duration(candidate.low), wrap.Duration(candidate.high))
 	}
-	j.add(share(n, 10*need), g)
 }

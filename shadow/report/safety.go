@@ -22,7 +22,7 @@ func (j *judgement) audit() {
 		contended += op.Contended
 	}
 	need := max(j.policy.Contended, 0)
-	g := openGate("audit",
+	g := j.gate("audit", share(contended, need),
 		fmt.Sprintf("%s in %s, %s contended", wrap.Counted(blocked, "fork"), wrap.Counted(audited, "commit"), wrap.Grouped(contended)),
 		"0 in "+wrap.Counted(need, "contended commit"))
 	switch {
@@ -32,7 +32,6 @@ func (j *judgement) audit() {
 		g.wait("the zero is empty: only %s met another writer; run longer, or raise Config.Percent so that busier keys are in it",
 			wrap.Counted(contended, "commit"))
 	}
-	j.add(share(contended, need), g)
 }
 
 // endState is the gate for equal stores at rest.
@@ -51,8 +50,8 @@ func (j *judgement) endState() {
 		}
 	}
 	need := max(j.policy.Rounds, 0)
-	g := openGate("end state", wrap.Grouped(v.Equal)+" of "+wrap.Counted(v.Checked, "key")+" equal, "+rounds(v.Settled),
-		"all equal, "+rounds(need))
+	g := j.gate("end state", share(int64(v.Settled), int64(need)),
+		wrap.Grouped(v.Equal)+" of "+wrap.Counted(v.Checked, "key")+" equal, "+rounds(v.Settled), "all equal, "+rounds(need))
 	switch {
 	case confirmed > 0:
 		g.Have = "1 key that differs confirmed"
@@ -78,7 +77,6 @@ func (j *judgement) endState() {
 	case v.Untimed > 0:
 		g.Why = wrap.Counted(v.Untimed, "key") + " without the expiry, which a store cannot tell"
 	}
-	j.add(share(int64(v.Settled), int64(need)), g)
 }
 
 func rounds(n int) string {
@@ -102,8 +100,8 @@ func (j *judgement) health() {
 		"the candidate was contended: raise its lockupdate.Config.MaxWait, find what holds the lock (Config.Lease, Config.LockName), "+
 			"or split the hot key", "Policy.LockTimeouts")
 
-	g := openGate("lag", "", "p99 < "+wrap.Duration(j.policy.Lag))
 	need := valuesFor(0.99, (1+j.policy.Confidence)/2)
+	g := j.gate("lag", share(h.Lag.Count(), need), "", "p99 < "+wrap.Duration(j.policy.Lag))
 	lag, known := h.Lag.interval(0.99, j.policy.Confidence)
 	switch {
 	case !known:
@@ -118,26 +116,22 @@ func (j *judgement) health() {
 		g.Have = fmt.Sprintf("p99 from %s to %s", wrap.Duration(lag.low), wrap.Duration(lag.high))
 		g.wait("too few calls to tell: wait, or raise Config.Percent")
 	}
-	j.add(share(h.Lag.Count(), need), g)
 
-	g = openGate("breaker", cmp.Or(h.Breaker, "closed"), "closed")
+	g = j.gate("breaker", 1, cmp.Or(h.Breaker, "closed"), "closed")
 	if g.Have != g.Need {
 		g.fail("the candidate's store fails, or did a moment ago: see its errors")
 	}
-	j.add(1, g)
-	g = openGate("panics", wrap.Grouped(h.Panics), "0")
+	g = j.gate("panics", 1, wrap.Grouped(h.Panics), "0")
 	if h.Panics > 0 {
 		g.fail("the candidate or a comparison panicked: its stack is in the log")
 	}
-	j.add(1, g)
 }
 
 // rate adds a gate for the rate of events in n calls. The field of Policy sets the limit.
 func (j *judgement) rate(name string, events, n int64, limit float64, todo, field string) {
-	g := openGate(name, wrap.Grouped(events)+" in "+wrap.Counted(n, "call"), "rate <= "+scientific(limit))
+	g := j.gate(name, 0, wrap.Grouped(events)+" in "+wrap.Counted(n, "call"), "rate <= "+scientific(limit))
 	upper := rateUpper(events, n, j.policy.Confidence)
 	g.Why = fmt.Sprintf("rate < %s at %s", scientific(upper), percentage(j.policy.Confidence))
-	done := 0.0
 	switch {
 	case n == 0:
 		g.wait("wait for calls")
@@ -145,15 +139,14 @@ func (j *judgement) rate(name string, events, n int64, limit float64, todo, fiel
 		g.fail("%s; %s is the limit", todo, field)
 	case upper > limit:
 		g.wait("%s: wait for more calls; %s is the limit", g.Why, field)
-		done = min(limit/upper, 1)
+		g.done = min(limit/upper, 1)
 	}
-	j.add(done, g)
 }
 
 // fleet is the gate for processes that agree, and that are all alive.
 func (j *judgement) fleet() {
 	r := j.report
-	g := openGate("fleet", wrap.Counted(len(r.Processes), "process"), "one mode, one build, none behind")
+	g := j.gate("fleet", 1, wrap.Counted(len(r.Processes), "process"), "one mode, one build, none behind")
 	var found problems
 	if r.Mode == mixed {
 		found.add("several modes")
@@ -185,7 +178,6 @@ func (j *judgement) fleet() {
 		g.fail("%s. Bring them together (Config.Build, Config.Percent, Config.Serve), or take what is gone off the list; then count anew",
 			wrap.First(found))
 	}
-	j.add(1, g)
 }
 
 // mixed is the Mode of processes that do not agree.
@@ -241,7 +233,7 @@ func (j *judgement) peak() {
 	if j.policy.Peak < 0 || len(j.report.Operations) == 0 {
 		return
 	}
-	g := openGate("peak", percentage(p.share())+" of the busiest minute's load without a drop", percentage(need))
+	g := j.gate("peak", p.share()/need, percentage(p.share())+" of the busiest minute's load without a drop", percentage(need))
 	switch {
 	case p.Busiest.calls() == 0:
 		g.Have = "no minute"
@@ -250,5 +242,4 @@ func (j *judgement) peak() {
 		g.wait("at %s, of %s, %s; raise Config.QueueCalls, Config.Workers or Config.Rate, or lower Config.Percent, and wait for the next peak",
 			p.Busiest.At.Format("15:04"), wrap.Counted(p.Busiest.calls(), "comparison"), wrap.Counted(p.Busiest.Dropped, "drop"))
 	}
-	j.add(p.share()/need, g)
 }
