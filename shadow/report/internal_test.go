@@ -49,7 +49,7 @@ func TestPageTimelineFitsThreeDays(t *testing.T) {
 	for _, hours := range []time.Duration{-1, 36, 90} {
 		r.Marks = append(r.Marks, Mark{At: start.Add(hours * time.Hour), What: "a switch"})
 	}
-	line := newPageTimeline(&r)
+	line := (&page{Report: &r}).Times()
 	assert.LessOrEqual(t, len(line.Bars), columnsMost)
 	assert.Greater(t, len(line.Bars), columnsMost/2)
 	last := line.Bars[len(line.Bars)-1]

@@ -92,7 +92,8 @@ func (r *Report) add(other *Report) {
 	}
 	for _, p := range other.Processes {
 		p.Seen = utc(p.Seen)
-		if last, isNew := entry(&r.Processes, func(o Process) bool { return o.Name == p.Name }); isNew || compareProcesses(p, *last) > 0 {
+		last, isNew := entry(&r.Processes, func(o Process) bool { return o.Name == p.Name })
+		if isNew || cmp.Or(p.Seen.Compare(last.Seen), compareText(p, *last)) > 0 {
 			*last = p
 		}
 	}
@@ -276,8 +277,6 @@ func compareMarks(a, b Mark) int {
 func compareFirst(a, b DirtyKey) int {
 	return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.OpID, b.OpID), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Path, b.Path))
 }
-
-func compareProcesses(a, b Process) int { return cmp.Or(a.Seen.Compare(b.Seen), compareText(a, b)) }
 
 // compareText is an arbitrary total order.
 func compareText(a, b any) int {

@@ -220,21 +220,19 @@ const (
 	marksMost    = 12
 )
 
-func (p *page) Times() *pageTimeline { return newPageTimeline(p.Report) }
-
-func newPageTimeline(r *Report) *pageTimeline {
+func (p *page) Times() *pageTimeline {
 	t := &pageTimeline{Table: htmlpage.NewTable("Calls over time", "From (UTC)", "#Compared", "#Not compared", "#Diverged")}
 	var from time.Time
 	whole := time.Duration(1)
-	if buckets, step := pageBuckets(r.Timeline); len(buckets) > 0 {
+	if buckets, step := pageBuckets(p.Timeline); len(buckets) > 0 {
 		from, whole = buckets[0].At, buckets[len(buckets)-1].At.Add(step).Sub(buckets[0].At)
 		t.columns(buckets, step, whole)
 	}
-	skipped := max(0, len(r.Marks)-marksMost) // the latest marks matter
+	skipped := max(0, len(p.Marks)-marksMost) // the latest marks matter
 	if skipped > 0 {
 		t.Left = wrap.Grouped(int64(skipped)) + " earlier: the JSON has all of them."
 	}
-	for i, m := range r.Marks[skipped:] {
+	for i, m := range p.Marks[skipped:] {
 		x := percentOf(m.At.Sub(from), whole)
 		top := 10 + 13*float64(i%2) // two close numbers do not overlap
 		t.Marks = append(t.Marks, pageMarker{m, skipped + i + 1, x, !from.IsZero() && x >= 0 && x < 100, top})

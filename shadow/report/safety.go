@@ -217,14 +217,11 @@ func (p Peak) share() float64 { return share(p.Clear.calls(), p.Busiest.calls())
 // merge keeps the worse of both.
 func (p *Peak) merge(other Peak) {
 	other.Busiest.At, other.Clear.At = utc(other.Busiest.At), utc(other.Clear.At)
-	if other.Busiest.calls() > 0 && (p.Busiest.calls() == 0 || comparePeaks(other, *p) < 0) {
+	order := cmp.Or(cmp.Compare(other.share(), p.share()), cmp.Compare(p.Busiest.calls(), other.Busiest.calls()),
+		cmp.Compare(p.Busiest.Dropped, other.Busiest.Dropped), compareText(other, *p))
+	if other.Busiest.calls() > 0 && (p.Busiest.calls() == 0 || order < 0) {
 		*p = other
 	}
-}
-
-func comparePeaks(a, b Peak) int {
-	return cmp.Or(cmp.Compare(a.share(), b.share()), cmp.Compare(b.Busiest.calls(), a.Busiest.calls()),
-		cmp.Compare(b.Busiest.Dropped, a.Busiest.Dropped), compareText(a, b))
 }
 
 // peak is the gate for a busy minute without a drop.
