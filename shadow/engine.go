@@ -333,8 +333,10 @@ func (e *engine) sweep() {
 	}
 }
 
-// close ends the goroutines, within Config.CloseTimeout.
-func (e *engine) close() error {
+// Close stops the sampling, waits at most Config.CloseTimeout until the recorded calls are
+// compared, drops the rest, and ends all goroutines. The Store goes on serving.
+func (s *Store) Close() error {
+	e := s.engine
 	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.CloseTimeout)
 	defer cancel()
 	e.stop()

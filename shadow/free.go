@@ -1,8 +1,12 @@
 package shadow
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,11 +84,12 @@ func (f *free) race(it *item) {
 	}
 	a := ack{item: it, id: l.id, began: time.Now()}
 	res, err := f.hidden.update(l.key, l.run)
-	a.n, a.at, a.contended = l.after.n, time.Now(), contended(res)
+	a.at = time.Now()
 	if err != nil {
 		f.settle(it, report.Free, f.hidden.failure(it.call, err, "an update of a scratch key"))
 		return
 	}
+	a.n, a.contended = l.after.n, contended(res)
 	f.counters.locked(func(h *report.Health) {
 		it.op.Candidate.Record(a.at.Sub(a.began))
 		h.LockWait.Record(res.Waited)
@@ -306,4 +311,78 @@ func (f *free) sweep() {
 		}
 	}
 	clear(f.chains)
+}
+
+// link is the value of a scratch key of the free run.
+type link struct {
+	n     int64    // number of commits
+	dated string   // id of the commit that set the expiry
+	at    int64    // when, in Unix milliseconds of the process that set it
+	ids   []string // of the last commits, the latest last
+}
+
+const maxLinks = 64 // ids in a link
+
+// linkOf decodes a link. Any other value is the zero link.
+func linkOf(v rmw.Value) link {
+	text := v.Text()
+	if v.Kind() == rmw.KindHash {
+		text, _ = v.Field("chain")
+	}
+	_, text, _ = strings.Cut(text, "|")
+	words := strings.Fields(text)
+	if len(words) < 3 {
+		return link{}
+	}
+	n, err := strconv.ParseInt(words[0], 10, 64)
+	at, errAt := strconv.ParseInt(words[1], 10, 64)
+	if err != nil || errAt != nil || n <= 0 {
+		return link{}
+	}
+	return link{n: n, at: at, dated: words[2], ids: words[3:]}
+}
+
+// then returns the link after one more commit.
+func (l link) then(id string) link {
+	return link{n: l.n + 1, at: l.at, dated: l.dated, ids: appendLast(l.ids, id, maxLinks)}
+}
+
+// appendLast returns a copy of words with one more at the end, and at most limit in all.
+func appendLast(words []string, word string, limit int) []string {
+	words = append(slices.Clone(words), word)
+	return words[max(0, len(words)-limit):]
+}
+
+// moveLast is appendLast without an earlier occurrence of the word.
+func moveLast(words []string, word string, limit int) []string {
+	return appendLast(slices.DeleteFunc(words, func(w string) bool { return w == word }), word, limit)
+}
+
+func (l link) count(id string) (times int) {
+	for _, other := range l.ids {
+		if other == id {
+			times++
+		}
+	}
+	return times
+}
+
+// value encodes a link, with padding before it: two links differ at their end, where a
+// guard that compares only the beginning does not see it.
+func (l link) value(kind rmw.Kind, size int) rmw.Value {
+	text := fmt.Sprintf("|%d %d %s %s", l.n, l.at, cmp.Or(l.dated, "-"), strings.Join(l.ids, " "))
+	text = strings.Repeat(".", max(0, size-len(text))) + text
+	if kind == rmw.KindHash {
+		return rmw.Hash(map[string]string{"chain": text, "pad": "."})
+	}
+	return rmw.String(text)
+}
+
+// datedFor is how long the commits of a chain keep an expiry. In that time, an expiry that
+// starts anew moves by more than the tolerance.
+func datedFor(tolerance time.Duration) time.Duration { return min(4*tolerance, freeTTL/10) }
+
+// ripe reports whether the expiry of a chain is old enough for a comparison.
+func (c *chain) ripe() bool {
+	return c.dated.n > 0 && !c.compared && time.Since(c.dated.at) > datedFor(c.tolerance)/2
 }

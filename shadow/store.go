@@ -197,10 +197,6 @@ func (s *Store) sampleRead() bool {
 // Drain waits until every call recorded so far is compared, or until ctx ends.
 func (s *Store) Drain(ctx context.Context) error { return s.engine.drain(ctx) }
 
-// Close stops the sampling, waits at most Config.CloseTimeout until the recorded calls are
-// compared, drops the rest, and ends all goroutines. The Store goes on serving.
-func (s *Store) Close() error { return s.engine.close() }
-
 // Handler shows the report as a live page, as text, as JSON and as metrics. Mount it under
 // any path:
 //
