@@ -55,16 +55,20 @@ func (f *free) conflict(it *item) (settled bool) {
 	}
 	id := f.idOf(it)
 	c := &conflict{
-		free: f, it: it, size: conflictBytes,
+		free: f, it: it, size: conflictSize(it.id),
 		key:     rmw.Key{Name: scratch("pair", it.key, id), Kind: it.key.Kind, TTL: seedTTL, Label: it.key.Label},
 		deletes: !it.next.Exists() || it.id%2 == 0,
 		hold:    min(max(it.inFn, minHold), f.cfg.Timeout/4),
 		seed:    id + ".0", first: id + ".1", second: id + ".2",
 	}
-	if it.id%8 < 2 {
-		c.size = longConflictBytes
-	}
 	return c.run()
+}
+
+func conflictSize(id uint64) int {
+	if id%8 < 2 {
+		return longConflictBytes
+	}
+	return conflictBytes
 }
 
 func (c *conflict) run() (settled bool) {

@@ -101,6 +101,25 @@ func TestClockedCalls(t *testing.T) {
 	assert.True(t, clocked(4096), "the first ones are all clocked")
 }
 
+// One forced conflict in four has a long value.
+func TestSizesOfConflicts(t *testing.T) {
+	sizes := map[int]int{}
+	for id := range uint64(800) {
+		sizes[conflictSize(id)]++
+	}
+	assert.Equal(t, map[int]int{conflictBytes: 600, longConflictBytes: 200}, sizes)
+}
+
+// The timeline keeps its last minutes.
+func TestTimelineIsBounded(t *testing.T) {
+	c := newCounters(Config{})
+	for i := range maxMinutes + 1 {
+		c.minuteLocked(time.Time{}.Add(time.Duration(i) * time.Minute)).Compared = int64(i)
+	}
+	assert.Len(t, c.minutes, maxMinutes)
+	assert.EqualValues(t, 1, c.minutes[0].Compared)
+}
+
 // Values are redacted before the callers' lock is taken: that takes long for megabytes.
 // Under the lock they are not read any more.
 func TestValuesAreRedactedBeforeTheLock(t *testing.T) {
@@ -120,7 +139,11 @@ func TestValuesAreRedactedBeforeTheLock(t *testing.T) {
 	for _, sample := range samples {
 		assert.Equal(t, []report.Difference{{Path: "state", Legacy: `"open"`, Candidate: `"closed"`}}, sample.Differences)
 		assert.WithinDuration(t, time.Now(), sample.At, time.Minute)
+		assert.Equal(t, "ok", sample.Legacy, "the answer of the serving path")
 	}
+	s.Reset("", "update")
+	assert.Empty(t, s.Report().Samples)
+	assert.Zero(t, s.counters.sampled, "there is room for others")
 }
 
 // held is a path that answers a read only after open is closed.

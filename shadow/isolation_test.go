@@ -235,10 +235,11 @@ func TestServingPathFails(t *testing.T) {
 			_, err := s.Update(t.Context(), counter(1), add)
 			return err
 		}
-		require.NoError(t, update())
 		stop := serving.Arm(1, rmwtest.Fault{Kind: rmwtest.RequestLost})
 		require.ErrorIs(t, update(), rmw.ErrUnavailable)
 		stop()
+		require.NoError(t, update())
+		require.NoError(t, s.Drain(t.Context()))
 		stop = serving.Arm(2, rmwtest.Fault{Kind: rmwtest.ReplyLost}) // it is stored
 		require.ErrorIs(t, update(), rmw.ErrOutcomeUnknown)
 		stop()
@@ -251,7 +252,22 @@ func TestServingPathFails(t *testing.T) {
 		assert.Empty(t, named(r))
 		tally := r.Operations[0].Tallies[report.Lockstep]
 		assert.EqualValues(t, 1, tally.Classes[report.DriftGap], tally)
+		assert.Equal(t, map[string]int64{"gap": 1}, r.Health.Resyncs)
 		assert.EqualValues(t, 1, verified(t, s, 2).Equal)
+	})
+}
+
+// A dropped write leaves a gap: the next call of its key does not wait for it.
+func TestDroppedWriteLeavesAGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, QueueBytes: 1000})
+		for _, text := range []string{"a", strings.Repeat("b", 1000), "c", "d"} {
+			set(t, s, counter(1), rmw.String(text))
+			require.NoError(t, s.Drain(t.Context()))
+		}
+		r := s.Report()
+		assert.EqualValues(t, 2, passed(r, report.Lockstep)[notcompared.DroppedBytes])
+		assert.Equal(t, map[string]int64{"gap": 1}, r.Health.Resyncs)
 	})
 }
 

@@ -45,6 +45,23 @@ func TestTheVerifierEndsWithTheStore(t *testing.T) {
 	}
 }
 
+// While a key is in doubt, the next round comes after a fifth of the interval.
+func TestRoundsHurryInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := rmwtest.NewMemory()
+		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Sole: true})
+		increment(t, s, 1)
+		require.NoError(t, s.Drain(t.Context()))
+		require.NoError(t, hidden.Set(t.Context(), counter(1).Name, rmw.String("spoilt"), time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+		defer cancel()
+		s.VerifyEvery(ctx, 5*time.Minute)
+		v := s.Report().Verify
+		assert.Equal(t, 2, v.Rounds)
+		assert.NotEmpty(t, v.Findings)
+	})
+}
+
 // A difference is a finding after the number of rounds in the guide.
 func TestRoundsToAFinding(t *testing.T) {
 	spoilt := func(t *testing.T, m *rmwtest.Memory) {
