@@ -72,7 +72,7 @@ func (w *worker) apply(t *keyState, i int) {
 // it was just seeded with.
 func (w *worker) elsewhere(t *keyState, it *item, seen rmw.Value, seeded bool) {
 	d := t.op.compare.digest(seen)
-	provable := w.cfg.Sole && t.dirty == "" && t.settled()
+	provable := w.cfg.Sole && !t.dirty && t.settled()
 	switch {
 	case t.known && !seen.Exists():
 		t.known = false // the key has expired: it is seeded again
@@ -90,7 +90,7 @@ func (w *worker) elsewhere(t *keyState, it *item, seen rmw.Value, seeded bool) {
 // blame keeps a finding until the call is settled.
 func (w *worker) blame(t *keyState, it *item, f finding) {
 	it.blame = &f
-	t.dirty, t.gap = opID(w.cfg, it.call), true
+	t.dirty, t.gap = true, true
 }
 
 // seed writes the input of a call to a key that the hidden path does not have, with the
@@ -138,10 +138,10 @@ func (w *worker) readBack(t *keyState, it *item, res rmw.Result) finding {
 	case !w.cfg.Sole, !t.settled(), t.expired(v): // the verifier finds out
 		t.holds(it.op.compare.digest(v))
 		return finding{class: report.Match}
-	case t.dirty != "":
+	case t.dirty:
 		f.class, t.gap = report.DriftInherited, true
 	default:
-		t.dirty, t.gap = opID(w.cfg, it.call), true
+		t.dirty, t.gap = true, true
 	}
 	return f
 }
@@ -181,7 +181,7 @@ func (w *worker) resync(t *keyState) {
 	f := finding{
 		class: report.DriftGap, explain: "the call before this one did not arrive (" + cause + "); the key was copied anew",
 	}
-	if t.dirty != "" {
+	if t.dirty {
 		f.class = report.DriftInherited
 	}
 	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {

@@ -31,7 +31,7 @@ type keyState struct {
 	since   time.Time  // when left was set
 	sure    bool       // a read has confirmed left
 	gap     bool       // a call was not mirrored
-	dirty   string     // opID of the call with which the key began to diverge
+	dirty   bool       // a call has left a difference
 	history [16]digest // of the key's last values
 	entries int        // added to history
 	copied  copied     // the last copy of the serving path's value
@@ -41,11 +41,10 @@ type keyState struct {
 	allGaps int        // the worker's counter, when this key was last looked at
 
 	// The verifier's knowledge of the key.
-	equal    bool      // both stores held the same, and no call came since
-	differed bool      // in the last round, with these digests:
-	pair     [2]digest // on the serving and on the hidden path
-	healed   int       // copies in a row after which the expiry differed again
-	shares   int64     // the Store's counter, when an expiry was last judged
+	equal  bool      // both stores held the same, and no call came since
+	pair   [2]digest // that differed in the last round, on the serving and on the hidden path
+	healed int       // copies in a row after which the expiry differed again
+	shares int64     // the Store's counter, when an expiry was last judged
 }
 
 // abandon gives up the pending calls and the known value: the chain has a gap.

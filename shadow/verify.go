@@ -122,7 +122,7 @@ func (e *engine) verifyKey(ctx context.Context, t *keyState) (result keyResult) 
 	if f.class.Blocks() {
 		return e.differs(t, f, a, b)
 	}
-	t.differed, t.healed = false, 0
+	t.pair, t.healed = [2]digest{}, 0
 	t.holds(t.op.compare.digest(b))
 	t.sure, t.equal = true, true
 	if !timed {
@@ -136,11 +136,11 @@ func (e *engine) verifyKey(ctx context.Context, t *keyState) (result keyResult) 
 // is on its way does not stay. Then the key is copied anew.
 func (e *engine) differs(t *keyState, f finding, a, b rmw.Value) keyResult {
 	pair := [2]digest{t.op.compare.digest(a), t.op.compare.digest(b)}
-	if !t.differed || pair != t.pair {
-		t.differed, t.pair = true, pair
+	if pair != t.pair {
+		t.pair = pair
 		return keyPending
 	}
-	t.differed = false
+	t.pair = [2]digest{}
 	hash := keyhash.Of(t.key.Name)
 	t.gap = e.worker(hash).missed(t, hash) || t.gap
 	f = e.explain(t, f, b)
@@ -183,7 +183,7 @@ func (e *engine) explain(t *keyState, f finding, b rmw.Value) finding {
 	case !sole:
 		f.class = report.ForeignWrite
 		f.explain = e.explainForeign(t, b, "the store in the shadow holds a value that no process mirrored there")
-	case t.gap, !t.certain(), t.expired(b), t.pair[1] == t.left:
+	case t.gap, !t.certain(), t.expired(b), t.op.compare.digest(b) == t.left:
 		return gap // with t.left, it is the serving path that went on without a call
 	case t.sure:
 		f.class = report.ForeignWrite

@@ -104,6 +104,20 @@ func immortal(t *testing.T, m *rmwtest.Memory) {
 	require.NoError(t, m.Set(t.Context(), "k", v, rmw.NoTTL))
 }
 
+// A call of the serving path outside the shadow is a gap, and no finding.
+func TestWriteOutsideTheShadow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serving := rmwtest.NewMemory()
+		s := open(t, serving, rmwtest.NewMemory(), shadow.Config{Sole: true})
+		set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
+		verified(t, s, 1)
+		require.NoError(t, serving.Set(t.Context(), "k", rmw.String("w"), rmw.NoTTL))
+		v := verified(t, s, 3)
+		assert.EqualValues(t, 1, v.Equal)
+		assert.Equal(t, map[report.Class]int64{report.DriftGap: 1}, v.Findings)
+	})
+}
+
 // Each process verifies its own keys only. A process without a verifier leaves the end state
 // open.
 func TestProcessWithoutVerifier(t *testing.T) {
