@@ -95,12 +95,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	htmlpage.SetHeaders(header)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		header.Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "this page is read with GET")
+		http.Error(w, "this page is read with GET", http.StatusMethodNotAllowed)
 		return
 	}
 	q, err := parseRequest(r.URL)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	report, err := h.source(r.Context())
@@ -149,13 +149,7 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, message string,
 		message += ": it was cancelled"
 	}
 	slog.ErrorContext(r.Context(), "shadow report: "+message, "err", err)
-	refuse(w, http.StatusInternalServerError, message+". The log of this process has the reason.")
-}
-
-func refuse(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = fmt.Fprintln(w, text) // the client may be gone
+	http.Error(w, message+". The log of this process has the reason.", http.StatusInternalServerError)
 }
 
 // fileName has the name and the time of the report: many such files end up in one folder.
