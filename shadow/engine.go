@@ -37,10 +37,10 @@ type engine struct {
 	rate    rate
 
 	// Guarded by the counters' lock.
-	gaps    []uint64      // hashes of keys with a call that was not recorded
-	allGaps bool          // gaps has overflown
-	closed  atomic.Bool   // set under the lock: a call is queued before, or dropped
-	idle    chan struct{} // closed when nothing is in flight; nil while Drain does not wait
+	gaps    map[uint64]uint64 // number of missing calls, by the hash of their key
+	allGaps uint64            // how often gaps was full: then any key may have one
+	closed  atomic.Bool       // set under the lock: a call is queued before, or dropped
+	idle    chan struct{}     // closed when nothing is in flight; nil while Drain does not wait
 
 	queue   chan call // to the dispatcher; made with the first call
 	seeds   chan *item
@@ -57,15 +57,16 @@ type item struct {
 
 	// Of the lockstep comparator.
 	was, is digest   // of the call's input and of the value that it left
+	missing uint64   // see missingLocked
 	blame   *finding // until the call is settled
 }
 
-const maxGaps = 1024
+const maxGaps = 8192
 
 func newEngine(s *Store) *engine {
 	e := &engine{
 		store: s, cfg: s.cfg, counters: s.counters, hidden: newHiddenPath(s.hidden, s.counters),
-		ended: make(chan struct{}), gaps: make([]uint64, 0, maxGaps),
+		ended: make(chan struct{}), gaps: make(map[uint64]uint64, maxGaps),
 		seeds: make(chan *item, s.cfg.QueueCalls), races: make(chan *item, s.cfg.QueueCalls),
 		touched: newRegistry(s.cfg.Keys), me: rand.Text()[:13] + ".",
 		rate: rate{perSecond: float64(s.cfg.Rate)},
@@ -129,7 +130,7 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	case missed == "":
 		e.pushLocked(c)
 	case c.written || failed == notcompared.PrimaryIndeterminate:
-		e.gapLocked(c.hash)
+		e.missLocked(c.hash)
 	}
 	if failed == "" && missed != "" {
 		m := e.counters.minuteLocked(e.store.epoch.Add(c.at)) // quicker than time.Now
@@ -147,14 +148,17 @@ func (e *engine) pushLocked(c *call) {
 	h.QueueMost = max(h.QueueMost, h.Queue)
 }
 
-// gapLocked notes that a call of a key was not recorded.
-func (e *engine) gapLocked(hash uint64) {
-	if len(e.gaps) == maxGaps {
-		e.allGaps = true
-		return
+// missLocked notes that a call of a key is missing: lockstep does not apply it.
+func (e *engine) missLocked(hash uint64) {
+	if len(e.gaps) == maxGaps && e.gaps[hash] == 0 {
+		clear(e.gaps)
+		e.allGaps++
 	}
-	e.gaps = append(e.gaps, hash)
+	e.gaps[hash]++
 }
+
+// missingLocked grows with each call of a key that is missing, or may be.
+func (e *engine) missingLocked(hash uint64) uint64 { return e.allGaps<<32 + e.gaps[hash] }
 
 // run starts the goroutines.
 func (e *engine) run() {
@@ -190,16 +194,10 @@ func (e *engine) dispatch() {
 	}
 }
 
-// hand gives a call to the comparators that it concerns, after the gaps that were noted before it.
+// hand gives a call to the comparators that it concerns.
 func (e *engine) hand(c call) {
 	c.ended = e.store.epoch.Add(c.at)
 	it := &item{call: &c}
-	e.counters.mu.Lock()
-	gaps, all := append([]uint64(nil), e.gaps...), e.allGaps
-	e.gaps, e.allGaps = e.gaps[:0], false
-	e.counters.health.QueueWait.Record(time.Since(c.ended))
-	e.counters.mu.Unlock()
-	e.miss(gaps, all)
 	why := report.Reason("")
 	switch {
 	case e.hidden.ended():
@@ -210,9 +208,13 @@ func (e *engine) hand(c call) {
 		why = notcompared.DroppedRate
 	}
 	it.left.Store(c.concerned)
-	if why != "" && it.written {
-		e.miss([]uint64{it.hash}, false)
-	}
+	e.counters.locked(func(h *report.Health) {
+		h.QueueWait.Record(time.Since(c.ended))
+		if why != "" && c.written {
+			e.missLocked(c.hash)
+		}
+		it.missing = e.missingLocked(c.hash)
+	})
 	for i, c := range comparators {
 		switch {
 		case !e.concerns(i, it.call):

@@ -101,6 +101,28 @@ func TestClockedCalls(t *testing.T) {
 	assert.True(t, clocked(4096), "the first ones are all clocked")
 }
 
+// A missing call is a gap of its key, and of every key once too many keys have one.
+func TestMissingCalls(t *testing.T) {
+	e := New(nil, nil, Config{}).engine
+	var state keyState
+	gap := func(hash uint64) bool {
+		state.gap = false
+		state.miss(e.missingLocked(hash))
+		return state.gap
+	}
+	for hash := range uint64(maxGaps) {
+		e.missLocked(hash)
+	}
+	assert.False(t, gap(maxGaps))
+	assert.True(t, gap(1))
+	assert.False(t, gap(1), "it was noted before")
+	e.missLocked(1)
+	assert.True(t, gap(1))
+	e.missLocked(maxGaps)
+	assert.True(t, gap(maxGaps+1))
+	assert.Len(t, e.gaps, 1)
+}
+
 // One forced conflict in four has a long value.
 func TestSizesOfConflicts(t *testing.T) {
 	sizes := map[int]int{}

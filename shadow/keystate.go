@@ -38,13 +38,19 @@ type keyState struct {
 	life    lifetime   // of the key on the hidden path
 	lateTil time.Time  // until then, a write that was given up may still arrive
 	retries int        // copies in a row that failed because the key had changed
-	allGaps int        // the worker's counter, when this key was last looked at
+	missing uint64     // of the last call, see missingLocked
 
 	// The verifier's knowledge of the key.
 	equal  bool      // both stores held the same, and no call came since
 	pair   [2]digest // that differed in the last round, on the serving and on the hidden path
 	healed int       // copies in a row after which the expiry differed again
 	shares int64     // the Store's counter, when an expiry was last judged
+}
+
+// miss notes a gap if more calls of the key are missing than before.
+func (t *keyState) miss(missing uint64) {
+	t.gap = t.gap || missing > t.missing
+	t.missing = max(t.missing, missing)
 }
 
 // abandon gives up the pending calls and the known value: the chain has a gap.

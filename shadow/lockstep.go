@@ -3,7 +3,6 @@ package shadow
 import (
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -19,10 +18,6 @@ type worker struct {
 	items    chan *item
 	waiting  map[*keyState]struct{} // with pending calls
 	finished *item                  // the last call settled or passed, while its key is locked
-
-	mu      sync.Mutex
-	gaps    map[uint64]struct{} // hashes of keys with a missing call
-	allGaps int                 // counts overflows of gaps: after one, any key may have a gap
 }
 
 // firstLook is the delay until a pending call looks for a write of another process. It
@@ -35,49 +30,10 @@ const firstLook = 10 * time.Millisecond
 const seedWait = 50 * time.Millisecond
 
 func newWorker(e *engine) *worker {
-	return &worker{
-		engine: e, items: make(chan *item, e.cfg.QueueCalls), waiting: map[*keyState]struct{}{}, gaps: map[uint64]struct{}{},
-	}
+	return &worker{engine: e, items: make(chan *item, e.cfg.QueueCalls), waiting: map[*keyState]struct{}{}}
 }
 
 func (e *engine) worker(hash uint64) *worker { return e.workers[(hash>>16)%uint64(len(e.workers))] }
-
-// miss notes that calls of these keys are missing, or that calls of any key may be.
-func (e *engine) miss(hashes []uint64, all bool) {
-	for _, hash := range hashes {
-		w := e.worker(hash)
-		w.mu.Lock()
-		w.gaps[hash] = struct{}{}
-		if len(w.gaps) > maxGaps {
-			w.missAllLocked()
-		}
-		w.mu.Unlock()
-	}
-	if !all {
-		return
-	}
-	for _, w := range e.workers {
-		w.mu.Lock()
-		w.missAllLocked()
-		w.mu.Unlock()
-	}
-}
-
-func (w *worker) missAllLocked() {
-	clear(w.gaps)
-	w.allGaps++
-}
-
-// missed reports whether a call of the key is missing since the last look.
-func (w *worker) missed(t *keyState, hash uint64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, missed := w.gaps[hash]
-	delete(w.gaps, hash)
-	missed = missed || t.allGaps != w.allGaps
-	t.allGaps = w.allGaps
-	return missed
-}
 
 // sweep counts the remaining calls as dropped, once the worker has ended.
 func (w *worker) sweep() {
@@ -162,7 +118,7 @@ func (w *worker) add(t *keyState, it *item) {
 	it.was, it.is = it.op.compare.digest(it.old), it.op.compare.digest(it.next)
 	t.remember(it.was)
 	t.remember(it.is)
-	t.gap = w.missed(t, it.hash) || t.gap
+	t.miss(it.missing)
 }
 
 // advance applies calls until none fits. The first case that applies is the next action for

@@ -141,8 +141,7 @@ func (e *engine) differs(t *keyState, f finding, a, b rmw.Value) keyResult {
 		return keyPending
 	}
 	t.pair = [2]digest{}
-	hash := keyhash.Of(t.key.Name)
-	t.gap = e.worker(hash).missed(t, hash) || t.gap
+	e.counters.locked(func(*report.Health) { t.miss(e.missingLocked(keyhash.Of(t.key.Name))) })
 	f = e.explain(t, f, b)
 	t.known, t.left = true, pair[1]
 	v, err := e.copyOver(t)
