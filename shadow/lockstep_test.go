@@ -91,6 +91,34 @@ func TestLockstepWaitsForAKeysFirstCall(t *testing.T) {
 	}
 }
 
+// A key that the hidden store does not have yet gets the expiry that it has in the old store.
+func TestLockstepCopiesTheExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serving := rmwtest.NewMemory()
+		require.NoError(t, serving.Set(t.Context(), "k", rmw.String("a"), time.Hour))
+		s := open(t, serving, rmwtest.NewMemory(), shadow.Config{Sole: true})
+		set(t, s, rmw.Key{Name: "k"}, rmw.String("b")) // keeps the expiry
+		assert.EqualValues(t, 1, verified(t, s, 1).Equal)
+	})
+}
+
+// A key may expire in the hidden store before a call of it is played there.
+func TestLockstepOfAnExpiredKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := before(func(context.Context, rmw.Key) error { time.Sleep(time.Second); return nil })
+		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Sole: true})
+		key := rmw.Key{Name: "k", TTL: 10 * time.Second}
+		set(t, s, key, rmw.String("a"))
+		require.NoError(t, s.Drain(t.Context()))
+		_, left, err := hidden.Get(t.Context(), "k")
+		require.NoError(t, err)
+		time.Sleep(left - 100*time.Millisecond)
+		set(t, s, key, rmw.String("b"))
+		r := quiet(t, s)
+		assert.Equal(t, map[report.Class]int64{report.Match: 2}, r.Operations[0].Tallies[report.Lockstep].Classes)
+	})
+}
+
 // A path may guard and write only the fields of a hash that fn changes. Other fields may
 // change meanwhile; the Result has the stored hash.
 func TestLockstepOfSingleFields(t *testing.T) {
