@@ -347,10 +347,10 @@ func (l link) then(id string) link {
 	return link{n: l.n + 1, at: l.at, dated: l.dated, ids: appendLast(l.ids, id, maxLinks)}
 }
 
-// appendLast returns a copy of words with one more at the end, and at most limit in all.
-func appendLast(words []string, word string, limit int) []string {
-	words = append(slices.Clone(words), word)
-	return words[max(0, len(words)-limit):]
+// appendLast returns a copy of all with one more at the end, and at most limit of them.
+func appendLast[T any](all []T, one T, limit int) []T {
+	all = append(slices.Clone(all), one)
+	return all[max(0, len(all)-limit):]
 }
 
 // moveLast is appendLast without an earlier occurrence of the word.

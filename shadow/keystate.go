@@ -26,19 +26,18 @@ type keyState struct {
 	next      time.Time // of the next look meanwhile
 	moved     time.Time // when the hidden path was last seen to hold another value
 
-	known   bool       // left is the digest of the value that the hidden path holds
-	left    digest     // written by this process, or seen by it
-	since   time.Time  // when left was set
-	sure    bool       // a read has confirmed left
-	gap     bool       // a call was not mirrored
-	dirty   bool       // a call has left a difference
-	history [16]digest // of the key's last values
-	entries int        // added to history
-	copied  copied     // the last copy of the serving path's value
-	life    lifetime   // of the key on the hidden path
-	lateTil time.Time  // until then, a write that was given up may still arrive
-	retries int        // copies in a row that failed because the key had changed
-	missing uint64     // of the last call, see missingLocked
+	known   bool      // left is the digest of the value that the hidden path holds
+	left    digest    // written by this process, or seen by it
+	since   time.Time // when left was set
+	sure    bool      // a read has confirmed left
+	gap     bool      // a call was not mirrored
+	dirty   bool      // a call has left a difference
+	history []digest  // of the key's last values, at most maxHistory
+	copied  copied    // the last copy of the serving path's value
+	life    lifetime  // of the key on the hidden path
+	lateTil time.Time // until then, a write that was given up may still arrive
+	retries int       // copies in a row that failed because the key had changed
+	missing uint64    // of the last call, see missingLocked
 
 	// The verifier's knowledge of the key.
 	equal  bool      // both stores held the same, and no call came since
@@ -46,6 +45,8 @@ type keyState struct {
 	healed int       // copies in a row after which the expiry differed again
 	shares int64     // the Store's counter, when an expiry was last judged
 }
+
+const maxHistory = 16
 
 // miss notes a gap if more calls of the key are missing than before.
 func (t *keyState) miss(missing uint64) {
@@ -72,14 +73,11 @@ func (t *keyState) holds(d digest) {
 // remember adds a value to the key's history.
 func (t *keyState) remember(d digest) {
 	if !t.remembers(d) {
-		t.history[t.entries%len(t.history)] = d
-		t.entries++
+		t.history = appendLast(t.history, d, maxHistory)
 	}
 }
 
-func (t *keyState) remembers(d digest) bool {
-	return slices.Contains(t.history[:min(t.entries, len(t.history))], d)
-}
+func (t *keyState) remembers(d digest) bool { return slices.Contains(t.history, d) }
 
 // lifetime is the expiry of a key on the hidden path, as this process set it.
 type lifetime struct {

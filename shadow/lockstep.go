@@ -17,7 +17,7 @@ type worker struct {
 	*engine
 	items    chan *item
 	waiting  map[*keyState]struct{} // with pending calls
-	finished *item                  // the last call settled or passed, while its key is locked
+	finished *item                  // the last call settled, while its key is locked
 }
 
 // firstLook is the delay until a pending call looks for a write of another process. It
