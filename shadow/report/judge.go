@@ -20,6 +20,7 @@ func (r *Report) Judge(p Policy) Verdict {
 	if err := p.Validate(); err != nil {
 		g := j.gate("policy", 1, "a policy that makes no sense", "one that does")
 		g.fail("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		g.cause = g.Why
 		return j.verdict()
 	}
 	j.accounting()
@@ -59,15 +60,16 @@ type judgement struct {
 	differences []difference
 }
 
-// gate is a Gate with the share of its sample that is there, 0 to 1.
+// gate is a Gate under construction.
 type gate struct {
 	Gate
-	done float64
+	done  float64 // the share of its sample that is there, 0 to 1
+	cause string  // of the verdict; by default what the gate lacks
 }
 
 // gate adds an open gate.
 func (j *judgement) gate(name string, done float64, have, need string) *gate {
-	g := &gate{Gate{Name: name, State: Ready, Have: have, Need: need}, done}
+	g := &gate{Gate: Gate{Name: name, State: Ready, Have: have, Need: need}, done: done}
 	j.gates = append(j.gates, g)
 	return g
 }
@@ -92,25 +94,21 @@ func (j *judgement) verdict() Verdict {
 
 // accounting is the first gate: no other number is reliable if calls are missing.
 func (j *judgement) accounting() {
-	found, cause := j.report.accounting(), notAddingUp
-	if len(found) == 0 {
-		found, cause = j.report.implausible(), implausible
-	}
 	g := j.gate("accounting", 1, "every call is accounted for", "every call accounted for")
+	found := j.report.accounting()
+	g.cause = "the accounting does not add up"
+	if len(found) == 0 {
+		found, g.cause = j.report.implausible(), "the report is not plausible"
+	}
 	if n := len(found); n > 0 {
 		more := ""
 		if n > 1 {
 			more = fmt.Sprintf("; and %d more", n-1)
 		}
 		g.Have = wrap.Counted(n, "contradiction")
-		g.fail("%s: %s%s. Believe no other number here: it is a bug of the shadow, or somebody changed the report", cause, found[0], more)
+		g.fail("%s: %s%s. Believe no other number here: it is a bug of the shadow, or somebody changed the report", g.cause, found[0], more)
 	}
 }
-
-const (
-	notAddingUp = "the accounting does not add up"
-	implausible = "the report is not plausible"
-)
 
 // calibration is the gate for the A/A run.
 func (j *judgement) calibration() {
@@ -161,34 +159,25 @@ func share(have, need int64) float64 {
 
 // cause names the single most likely cause of a state.
 func (j *judgement) cause(state State) string {
-	switch state {
-	case Ready:
+	if state == Ready {
 		return j.proved()
-	case NotEnoughData:
-		return j.waitsLongest()
+	}
+	closed := slices.DeleteFunc(slices.Clone(j.gates), func(g *gate) bool { return g.State != state })
+	if state == NotEnoughData {
+		return waitsLongest(closed)
 	}
 	// Upstream causes come first: a fleet that does not agree makes errors, errors make drops,
 	// and drops make keys differ.
-	for _, name := range []string{
-		"policy", "accounting", "divergence", "calibration", "fleet", "panics", "breaker", "errors", "end state", "coverage",
+	upstream := []string{
+		"policy", "accounting", "divergence", "audit", "calibration", "fleet", "panics", "breaker", "errors", "end state", "coverage",
 		"lock timeouts", "latency", "lag",
-	} {
-		i := slices.IndexFunc(j.gates, func(g *gate) bool { return g.Name == name && g.State == NotReady })
-		switch {
-		case name == "divergence" && len(j.differences) > 0:
-			return j.mostlyDiffers()
-		case i < 0 || name == "divergence":
-		case name == "policy":
-			return j.gates[i].Why
-		case name == "accounting" && len(j.report.accounting()) > 0:
-			return notAddingUp
-		case name == "accounting":
-			return implausible
-		default:
-			return j.gates[i].lacks()
-		}
 	}
-	return "a gate is closed"
+	place := func(g *gate) int { return slices.Index(upstream, g.Name) }
+	first := slices.MinFunc(closed, func(a, b *gate) int { return cmp.Compare(place(a), place(b)) })
+	if first.Name == "divergence" || first.Name == "audit" {
+		return j.mostlyDiffers()
+	}
+	return cmp.Or(first.cause, first.lacks())
 }
 
 // about names the gate, and its operation.
@@ -229,15 +218,14 @@ func (j *judgement) mostlyDiffers() string {
 }
 
 // waitsLongest names the gate with the smallest share of its sample.
-func (j *judgement) waitsLongest() string {
-	waiting := slices.DeleteFunc(slices.Clone(j.gates), func(g *gate) bool { return g.State != NotEnoughData })
+func waitsLongest(waiting []*gate) string {
 	text := slices.MinFunc(waiting, func(a, b *gate) int { return cmp.Compare(a.done, b.done) }).lacks()
-	switch len(waiting) {
+	switch more := len(waiting) - 1; more {
+	case 0:
 	case 1:
-	case 2:
 		text += "; one more gate waits"
 	default:
-		text += fmt.Sprintf("; %d more gates wait", len(waiting)-1)
+		text += fmt.Sprintf("; %d more gates wait", more)
 	}
 	return text
 }
