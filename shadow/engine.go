@@ -79,9 +79,14 @@ func newEngine(s *Store) *engine {
 		}
 	}
 	for range e.cfg.Workers {
-		e.workers = append(e.workers, newWorker(e))
+		e.workers = append(e.workers, &worker{
+			engine: e, items: make(chan *item, e.cfg.QueueCalls), waiting: map[*keyState]struct{}{},
+		})
 	}
-	e.free = newFree(e)
+	e.free = &free{
+		engine: e, chains: map[string]*chain{}, auditNow: make(chan struct{}, 1),
+		conflicts: make(chan struct{}, max(1, e.cfg.Workers/4)),
+	}
 	return e
 }
 
@@ -128,7 +133,11 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 	switch {
 	case failed == "" && c.concerned == 0:
 	case missed == "":
-		e.pushLocked(c)
+		e.start.Do(e.run)
+		e.queue <- *c // there is room, as all calls in flight are at most QueueCalls
+		h.Queue++
+		h.QueueBytes += c.bytes
+		h.QueueMost = max(h.QueueMost, h.Queue)
 	case c.written || failed == notcompared.PrimaryIndeterminate:
 		e.missLocked(c.hash)
 	}
@@ -137,15 +146,6 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		m.NotCompared += int64(c.concerned)
 		m.Dropped += int64(c.concerned)
 	}
-}
-
-func (e *engine) pushLocked(c *call) {
-	e.start.Do(e.run)
-	e.queue <- *c // there is room, as all calls in flight are at most QueueCalls
-	h := &e.counters.health
-	h.Queue++
-	h.QueueBytes += c.bytes
-	h.QueueMost = max(h.QueueMost, h.Queue)
 }
 
 // missLocked notes that a call of a key is missing: lockstep does not apply it.

@@ -57,13 +57,6 @@ const (
 	maxLinkBytes  = 16 << 10
 )
 
-func newFree(e *engine) *free {
-	return &free{
-		engine: e, chains: map[string]*chain{}, auditNow: make(chan struct{}, 1),
-		conflicts: make(chan struct{}, max(1, e.cfg.Workers/4)),
-	}
-}
-
 // race commits a link for a call.
 func (f *free) race(it *item) {
 	f.racing.Add(1)

@@ -29,10 +29,6 @@ const firstLook = 10 * time.Millisecond
 // up, and from a fleet in any order.
 const seedWait = 50 * time.Millisecond
 
-func newWorker(e *engine) *worker {
-	return &worker{engine: e, items: make(chan *item, e.cfg.QueueCalls), waiting: map[*keyState]struct{}{}}
-}
-
 func (e *engine) worker(hash uint64) *worker { return e.workers[(hash>>16)%uint64(len(e.workers))] }
 
 // sweep counts the remaining calls as dropped, once the worker has ended.
