@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -149,21 +150,9 @@ func (c Config) withDefaults() Config {
 // Validate returns an [rmw.ErrInvalid] that names the first field with an invalid value. A
 // Store with an invalid Config serves, compares nothing, and its report shows that error.
 func (c Config) Validate() error {
-	for _, n := range []struct {
-		name  string
-		value float64
-	}{
-		{"QueueCalls", float64(c.QueueCalls)},
-		{"QueueBytes", float64(c.QueueBytes)},
-		{"Workers", float64(c.Workers)},
-		{"Timeout", float64(c.Timeout)},
-		{"Rate", float64(c.Rate)},
-		{"LockstepWait", float64(c.LockstepWait)},
-		{"Keys", float64(c.Keys)},
-		{"CloseTimeout", float64(c.CloseTimeout)},
-	} {
-		if n.value < 0 {
-			return fmt.Errorf("%w: shadow.Config.%s is negative; use a positive one, or 0 for the default", rmw.ErrInvalid, n.name)
+	for field, value := range reflect.ValueOf(c).Fields() {
+		if value.CanInt() && value.Int() < 0 { // a count or a duration
+			return fmt.Errorf("%w: shadow.Config.%s is negative; use a positive one, or 0 for the default", rmw.ErrInvalid, field.Name)
 		}
 	}
 	switch {
