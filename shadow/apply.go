@@ -152,7 +152,7 @@ const maxRetries = 3
 // resync copies a key anew: a call before the pending ones is missing. Calls that the copy
 // contains are not compared.
 func (w *worker) resync(t *keyState) {
-	first, cause := t.pending[0], "gap"
+	cause := "gap"
 	if !t.gap {
 		cause = "unexplained"
 	}
@@ -184,30 +184,23 @@ func (w *worker) resync(t *keyState) {
 	if t.dirty {
 		f.class = report.DriftInherited
 	}
-	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {
-		switch {
-		case it == first:
-			w.settle(it, f)
-		case t.copied.covers(it):
-			w.settle(it, finding{missed: notcompared.Superseded})
-		default:
-			return false
-		}
-		return true
-	})
+	w.settle(t.pending[0], f)
+	t.pending = slices.Delete(t.pending, 0, 1)
+	w.supersede(t, t.copied.covers)
 }
 
-// supersede ends pending calls that the last copy seems to contain, and reports whether
-// there were any.
-func (w *worker) supersede(t *keyState) bool {
-	covered := t.copied.leadingTo(t.pending)
+// supersede ends the pending calls that the last copy contains, and reports whether there
+// were any.
+func (w *worker) supersede(t *keyState, contains func(*item) bool) bool {
+	before := len(t.pending)
 	t.pending = slices.DeleteFunc(t.pending, func(it *item) bool {
-		if covered[it] {
+		contained := contains(it)
+		if contained {
 			w.settle(it, finding{missed: notcompared.Superseded})
 		}
-		return covered[it]
+		return contained
 	})
-	return len(covered) > 0
+	return len(t.pending) < before
 }
 
 // copyOver copies the serving path's value to the hidden path, unless that no longer holds

@@ -61,7 +61,7 @@ type item struct {
 	blame   *finding // until the call is settled
 }
 
-const maxGaps = 8192
+const maxGaps = 4096 // keys with missing calls
 
 func newEngine(s *Store) *engine {
 	e := &engine{

@@ -82,8 +82,11 @@ func TestCallsInACopy(t *testing.T) {
 	assert.False(t, c.covers(at(1, 2, 0)), "it may have ended later")
 	before, last := at(3, 4, 0), at(4, 5, time.Second)
 	elsewhere, later := at(7, 8, 0), at(4, 5, time.Second+1)
-	assert.Equal(t, map[*item]bool{before: true, last: true}, c.leadingTo([]*item{before, elsewhere, later, last}))
-	assert.Empty(t, c.leadingTo([]*item{before, elsewhere}), "no call leads to the copied value")
+	leading := c.leadingTo([]*item{before, elsewhere, later, last})
+	for it, want := range map[*item]bool{before: true, last: true, elsewhere: false, later: false} {
+		assert.Equal(t, want, leading(it))
+	}
+	assert.False(t, c.leadingTo([]*item{before, elsewhere})(before), "no call leads to the copied value")
 }
 
 // One update in eight is clocked, whatever the pattern of the calls.

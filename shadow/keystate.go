@@ -133,9 +133,9 @@ type copied struct {
 // covers reports whether a call had ended before the copy began, and so is part of it.
 func (c copied) covers(it *item) bool { return it.ended.Before(c.began) }
 
-// leadingTo returns the calls that ended during the copy and lead to the copied value. They
+// leadingTo selects the calls that ended during the copy and lead to the copied value. They
 // are part of the copy, unless that value occurs twice.
-func (c copied) leadingTo(calls []*item) map[*item]bool {
+func (c copied) leadingTo(calls []*item) func(*item) bool {
 	found, leads := map[*item]bool{}, map[digest]bool{c.value: true}
 	for more := true; more; {
 		more = false
@@ -145,7 +145,7 @@ func (c copied) leadingTo(calls []*item) map[*item]bool {
 			}
 		}
 	}
-	return found
+	return func(it *item) bool { return found[it] }
 }
 
 // registry holds the keys that were touched last.

@@ -130,7 +130,7 @@ func (w *worker) advance(t *keyState) {
 			t.next = w.seedAt(t)
 			return
 		case t.gap || !now.Before(t.waitUntil): // the call before the pending ones is missing
-			if !w.supersede(t) {
+			if !w.supersede(t, t.copied.leadingTo(t.pending)) {
 				w.resync(t)
 			}
 		case now.Before(t.next): // it may still come
