@@ -59,7 +59,8 @@ func (e *engine) seeded(it *item) {
 	f := t.run()
 	if f.class.Blocks() && it.nondeterministic(e.ctx) {
 		f.class = report.Nondeterministic
-		f.explain = "the operation is registered as pure, but returned another result on the same input: it must take time, ids and random numbers from EnvOf"
+		f.explain = "the operation is registered as pure, but returned another result on the same input: " +
+			"it must take time, ids and random numbers from EnvOf"
 	}
 	e.settle(it, report.Seeded, f)
 }
