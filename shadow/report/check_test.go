@@ -24,6 +24,9 @@ func TestCheck(t *testing.T) {
 		"1 order_only difference": func(r *report.Report) {
 			closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.OrderOnly, Count: 1}}
 		},
+		"close, value: a count is": func(r *report.Report) {
+			closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.ValueDiffers, Count: -1}}
+		},
 		"contended, 0 audited":      func(r *report.Report) { closing(r).Audited = 0 },
 		"has 3 bytes":               func(r *report.Report) { closing(r).Keys = report.KeySketch{1, 2, 3} },
 		`a comparator "x"`:          func(r *report.Report) { closing(r).Tallies["x"] = report.Tally{} },

@@ -72,6 +72,7 @@ func TestPageLatencyLeavesOutUnknownQuantiles(t *testing.T) {
 	curve := newPageCurves("few", few, Latency{})
 	assert.Empty(t, curve.Candidate)
 	assert.Regexp(t, `500,[0-9.]+$`, curve.Legacy, "two nines of four")
+	assert.Equal(t, "legacy p50 1 ms, p90 1 ms, p99 1 ms, of 100 calls; candidate nothing measured", curve.Desc)
 }
 
 func TestReadLimitsTheSize(t *testing.T) {

@@ -136,3 +136,12 @@ func TestPageShowsAccountingErrors(t *testing.T) {
 	assert.Contains(t, page, "Does not add up. chat/join, lockstep: ")
 	assert.Equal(t, 2, strings.Count(page, "Adds up"+": "))
 }
+
+// The tile of the latency has the p99 of both paths, once something was measured.
+func TestPageShowsTheLatency(t *testing.T) {
+	const unmeasured = "<small>nothing measured yet</small>"
+	assert.Contains(t, render(t, reporttest.Empty()), unmeasured)
+	ready := render(t, reporttest.Ready())
+	assert.NotContains(t, ready, unmeasured)
+	assert.Regexp(t, `p99, candidate</span> <strong>[0-9.]+ ms</strong> <small>legacy [0-9.]+ ms</small>`, ready)
+}
