@@ -64,7 +64,7 @@ type judgement struct {
 type gate struct {
 	Gate
 	done  float64 // the share of its sample that is there, 0 to 1
-	cause string  // of the verdict; by default what the gate lacks
+	cause string  // of the verdict; empty: Have and Need say it
 }
 
 // gate adds an open gate.
