@@ -280,7 +280,7 @@ func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 			}
 			f.rdb.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, next func() error) error {
 				for _, cmd := range cmds {
-					check(ctx.Value(callerKey{}), cmd)
+					check(ctx.Value(callKey{}), cmd)
 				}
 				return next()
 			}))
@@ -289,7 +289,7 @@ func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 				if own {
 					key.Name = id
 				}
-				_, err := f.store.Update(context.WithValue(t.Context(), callerKey{}, id), key,
+				_, err := f.store.Update(called(t, id), key,
 					duringFirstCall(func() { during(key.Name) }, appendText(id+",")))
 				assert.NoError(t, err)
 			}

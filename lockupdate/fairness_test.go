@@ -96,40 +96,34 @@ func TestLongFairBetweenProcesses(t *testing.T) {
 	}
 }
 
-// waitOnLock has an update wait for a lock with these fields. It calls check with the fields after
-// a second.
-func waitOnLock(t *testing.T, fields map[string]string, check func(f *fixture, now map[string]string, waiter *pendingCall)) {
-	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		rdb := f.direct()
-		require.NoError(t, rdb.HSet(t.Context(), lock+key.Name, fields).Err())
-		require.NoError(t, rdb.PExpire(t.Context(), lock+key.Name, 10*time.Second).Err())
-		waiter := start(t.Context(), f.store, key, appendText("x"))
-		time.Sleep(time.Second)
-		check(f, rdb.HGetAll(t.Context(), lock+key.Name).Val(), waiter)
-		succeed(t, waiter)
-		assert.Equal(t, "wwwx", f.text(key))
-		f.waitReleases()
-		assert.False(t, f.hasLock(key.Name))
-	})
-}
-
-// A waiter sets a hint in a lock of this package.
-func TestWaitersSetAHint(t *testing.T) {
-	waitOnLock(t, map[string]string{"unwatch:AAAABBBBCCCCDDDD:1": "1"}, func(f *fixture, now map[string]string, waiter *pendingCall) {
-		assert.False(f.t, waiter.ended())
-		assert.Len(f.t, now, 2)
-		assert.Equal(f.t, "64", now["unwatch-waiting"], "the longest pause")
-	})
-}
-
-// A foreign lock, like one of Redisson, is not changed, and is held until its release or the end of
-// its lease.
-func TestForeignLocksAreRespected(t *testing.T) {
-	for _, fields := range []map[string]string{{"8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47": "2"}, {"": "1"}} {
-		waitOnLock(t, fields, func(f *fixture, now map[string]string, waiter *pendingCall) {
-			assert.False(f.t, waiter.ended())
-			assert.Equal(f.t, fields, now)
-			assert.Equal(f.t, 9*time.Second, f.direct().PTTL(f.t.Context(), lock+"s").Val())
+// A waiter sets a hint in a lock of this package. It does not change a foreign lock, like one of Redisson, and waits for its
+// release or the end of its lease. A lock is free if a release field by field left only the hint.
+func TestWaitOnALock(t *testing.T) {
+	type fields = map[string]string
+	for name, tc := range map[string]struct{ before, waiting fields }{
+		"of this package": {fields{"unwatch:AAAABBBBCCCCDDDD:1": "1"}, fields{"unwatch:AAAABBBBCCCCDDDD:1": "1", "unwatch-waiting": "64"}},
+		"of Redisson":     {fields{"8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47": "2"}, fields{"8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47": "2"}},
+		"without a name":  {fields{"": "1"}, fields{"": "1"}},
+		"only a hint":     {before: fields{"unwatch-waiting": "64"}},
+	} {
+		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
+			rdb := f.direct()
+			require.NoError(t, rdb.HSet(t.Context(), lock+"s", tc.before).Err())
+			require.NoError(t, rdb.PExpire(t.Context(), lock+"s", 10*time.Second).Err())
+			waiter := start(t.Context(), f.store, key, appendText("x"))
+			time.Sleep(time.Second)
+			if tc.waiting != nil {
+				assert.False(t, waiter.ended())
+				assert.Equal(t, tc.waiting, rdb.HGetAll(t.Context(), lock+"s").Val(), "the hint is the longest pause")
+				assert.Equal(t, 9*time.Second, rdb.PTTL(t.Context(), lock+"s").Val())
+			} else {
+				assert.True(t, waiter.ended())
+				assert.Zero(t, waiter.res.Waited)
+			}
+			succeed(t, waiter)
+			assert.Equal(t, "wwwx", f.text(key))
+			f.waitReleases()
+			assert.False(t, f.hasLock("s"))
 		})
 	}
 }
@@ -154,14 +148,6 @@ func TestNoHintInForeignLocks(t *testing.T) {
 		} {
 			assert.Equal(t, map[string]string{holder: "1"}, ask(holder))
 		}
-	})
-}
-
-// A lock is free if a release field by field left only the hint.
-func TestLockWithOnlyAHintIsFree(t *testing.T) {
-	waitOnLock(t, map[string]string{"unwatch-waiting": "64"}, func(f *fixture, _ map[string]string, waiter *pendingCall) {
-		assert.True(f.t, waiter.ended())
-		assert.Zero(f.t, waiter.res.Waited)
 	})
 }
 

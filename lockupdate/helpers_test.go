@@ -288,3 +288,10 @@ const connReset = "ERR handle response, backend conn reset"
 func (f *fixture) refuse(name string, times int, text string) (remove func()) {
 	return f.proxy.Inject(proxytest.Fault{Match: isRequest(name), Times: times, Action: proxytest.RefuseWith, Text: text})
 }
+
+type callKey struct{}
+
+// called returns a ctx with the name of a call.
+func called(t *testing.T, call string) context.Context {
+	return context.WithValue(t.Context(), callKey{}, call)
+}

@@ -242,20 +242,6 @@ func TestErrorsOfQueuedCallsNameTheirOp(t *testing.T) {
 	})
 }
 
-// A waiter does not sleep past the end of the holder's lease, for any Config.Poll. The lock of a
-// dead holder is taken within a millisecond after that.
-func TestWaitEndsWithTheHoldersLease(t *testing.T) {
-	withKey(t, lockupdate.Config{Poll: rmw.Backoff{Base: time.Hour, Max: time.Hour}}, func(t *testing.T, f *fixture, key rmw.Key) {
-		f.takeAsOther(key, 7*time.Second)
-		began := time.Now()
-		res := f.update(key, appendText("x"))
-		took := time.Since(began)
-		assert.LessOrEqual(t, took, 7*time.Second+2*time.Millisecond)
-		assert.Equal(t, took, res.Waited)
-		assert.Equal(t, 1, res.Attempts, "waiting does not count as an attempt")
-	})
-}
-
 // Close lets a running fn finish, and returns when its lock is released.
 func TestCloseFlushesReleases(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {

@@ -143,8 +143,6 @@ func TestDocumentedRows(t *testing.T) {
 	require.NoError(t, doccheck.HasLines("../docs/results/locks.md", declared.Skipped("Redis")))
 }
 
-type callKey struct{}
-
 // watcher is an Observer that writes down "call: kind lock duration", without the events of waits
 // unless waits is set.
 type watcher struct {
@@ -172,10 +170,6 @@ func (w *watcher) take() []string {
 	told := w.told
 	w.told = nil
 	return told
-}
-
-func called(t *testing.T, call string) context.Context {
-	return context.WithValue(t.Context(), callKey{}, call)
 }
 
 // The wait of a call that queued behind others of its process counts, too.

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
-	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -66,6 +65,12 @@ func eachNativeStore(t *testing.T, cfg lockupdate.Config, test func(t *testing.T
 		cfg.Commit = s.commit
 		bubbleWith(t, s.commit.String(), cfg, func(t *testing.T, f *fixture) { test(t, f, s) })
 	}
+}
+
+// eachStore is eachNativeStore, also for the store with Lua.
+func eachStore(t *testing.T, cfg lockupdate.Config, test func(t *testing.T, f *fixture, s nativeStore)) {
+	bubbleWith(t, "Lua", cfg, func(t *testing.T, f *fixture) { test(t, f, nativeStore{commit: lockupdate.CommitGuarded}) })
+	eachNativeStore(t, cfg, test)
 }
 
 // unguard removes the condition from a command that writes a value.
@@ -206,23 +211,6 @@ func TestReleaseDuringTakeover(t *testing.T) {
 	})
 }
 
-// If no token can be drawn, the outcome of the update stays known.
-func TestLostTokenWithoutLua(t *testing.T) {
-	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
-		f.proxy.Inject(proxytest.Fault{
-			Match: func(args []string) bool {
-				return strings.HasPrefix(args[1], "/fence") && !strings.HasPrefix(args[0], "get")
-			}, Times: -1, Action: proxytest.DropReply,
-		})
-		require.NoError(t, f.store.WithLock(t.Context(), "s", func(ctx context.Context) error {
-			_, err := locking.Token(ctx)
-			require.ErrorIs(t, err, rmw.ErrUnavailable)
-			require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
-			return nil
-		}))
-	})
-}
-
 // A waiter that got the lock clears its hint, which a server that counts in seconds would keep for too long. A
 // hint that arrives after the release of its lock is cleared, too.
 func TestLateHintIsCleared(t *testing.T) {
@@ -258,4 +246,152 @@ func TestLateHintIsCleared(t *testing.T) {
 			assert.Zero(t, f.direct().Exists(t.Context(), hint).Val())
 		})
 	}
+}
+
+// probing runs a test of Probe in a synctest bubble, with a fixture of such servers.
+func probing(t *testing.T, name string, store proxytest.Store, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	bubble(t, name, func(t *testing.T) {
+		test(t, newFixtureBehind(t, proxytest.Config{Engines: 2, Store: store}, lockupdate.Config{}))
+	})
+}
+
+// requireExpiries requires that each key of the servers expires within the time.
+func (f *fixture) requireExpiries(within time.Duration) {
+	for i := range 2 {
+		for _, key := range f.proxy.Engine(i).Keys() {
+			ttl := f.proxy.Engine(i).TTL(key)
+			assert.True(f.t, 0 < ttl && ttl <= within, "%s expires in %v", key, ttl)
+		}
+	}
+}
+
+// Probe finds the features of the store. Its keys expire soon.
+func TestProbe(t *testing.T) {
+	for store, want := range map[proxytest.Store]lockupdate.Commit{
+		proxytest.Lua:     lockupdate.CommitGuarded,
+		proxytest.Redis84: lockupdate.CommitIFEQ,
+		proxytest.Valkey9: lockupdate.CommitDELIFEQ,
+		proxytest.Pika:    lockupdate.CommitVX,
+		proxytest.OldPika: lockupdate.CommitVX,
+		proxytest.Kvrocks: lockupdate.CommitCAS,
+	} {
+		probing(t, store.String(), store, func(t *testing.T, f *fixture) {
+			got, err := lockupdate.Probe(t.Context(), f.rdb)
+			require.NoError(t, err)
+			assert.Equal(t, want, got)
+			f.requireExpiries(11 * time.Second)
+		})
+	}
+}
+
+// Probe rejects a store that ignores conditions, lacks commands or answers PTTL in seconds. It distinguishes
+// that from a store that does not reply.
+func TestProbeRejectsBrokenStores(t *testing.T) {
+	broken := map[string]func(f *fixture){
+		"conditions": func(f *fixture) { f.rdb.AddHook(before(unguard)) },
+		"expiry unit": func(f *fixture) {
+			f.rdb.AddHook(afterwards(func(cmd redis.Cmder) {
+				c, ok := cmd.(interface {
+					Int64() (int64, error)
+					SetVal(val any)
+				})
+				if !ok || cmd.Name() != "pttl" {
+					return
+				}
+				if ms, err := c.Int64(); err == nil && ms > 0 {
+					c.SetVal((ms + 999) / 1000)
+				}
+			}))
+		},
+	}
+	for _, command := range []string{"acquire", "renew", "release", "read"} {
+		broken[command] = func(f *fixture) { f.refuse(command, -1, "ERR unknown command") }
+	}
+	for name, spoil := range broken {
+		store := proxytest.Redis84
+		if name == "expiry unit" {
+			store = proxytest.Pika
+		}
+		probing(t, name, store, func(t *testing.T, f *fixture) {
+			spoil(f)
+			_, err := lockupdate.Probe(t.Context(), f.rdb)
+			require.ErrorIs(t, err, rmw.ErrUnsupported)
+			require.False(t, rmw.Retryable(err))
+			for _, c := range []string{"CommitGuarded", "CommitIFEQ", "CommitDELIFEQ", "CommitVX", "CommitCAS"} {
+				assert.ErrorContains(t, err, c)
+			}
+		})
+	}
+	probing(t, "down", proxytest.Lua, func(t *testing.T, f *fixture) {
+		f.proxy.Down(0)
+		f.proxy.Down(1)
+		_, err := lockupdate.Probe(t.Context(), f.rdb)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, rmw.ErrUnsupported)
+	})
+	probing(t, "hangs", proxytest.Lua, func(t *testing.T, f *fixture) {
+		f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.HangRequest})
+		began := time.Now()
+		_, err := lockupdate.Probe(timeout(t.Context(), t, time.Second), f.rdb)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Less(t, time.Since(began), 10*time.Second)
+	})
+	_, err := lockupdate.Probe(t.Context(), nil)
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+}
+
+// Two services with different Commits find each other's locks malformed. Both report it, and the
+// guard keeps their updates.
+func TestMixedCommitsReportWrongKind(t *testing.T) {
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+		require.NoError(t, f.direct().Set(t.Context(), lock+"s", "somebody:1", time.Minute).Err())
+		err := operations["update"](t.Context(), f.store)
+		require.ErrorIs(t, err, rmw.ErrWrongKind)
+		require.ErrorContains(t, err, "Config.Commit")
+		require.ErrorContains(t, err, "LockName")
+	})
+	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
+		f.takeAsOther(testKey, 0)
+		err := operations["update"](t.Context(), f.store)
+		require.ErrorIs(t, err, rmw.ErrWrongKind)
+		require.ErrorContains(t, err, "Config.Commit")
+		require.ErrorIs(t, operations["inspect"](t.Context(), f.store), rmw.ErrWrongKind)
+		require.ErrorIs(t, f.store.TryLock(t.Context(), "s", nothing), rmw.ErrWrongKind)
+	})
+}
+
+// Probe treats any refusal of a script as a missing feature, but not an error about a backend that
+// is down.
+func TestProbeTellsRefusalsFromFailures(t *testing.T) {
+	for text, want := range map[string]lockupdate.Commit{
+		"Err unknown or unsupported command 'evalsha'": lockupdate.CommitVX,
+		"ERR I do not do scripts":                      lockupdate.CommitVX,
+		"LOADING Redis is loading the dataset":         lockupdate.CommitGuarded,
+		connReset:                                      lockupdate.CommitGuarded,
+	} {
+		probing(t, text, proxytest.Pika, func(t *testing.T, f *fixture) {
+			f.proxy.Inject(proxytest.Fault{
+				Match: func(args []string) bool { return strings.HasPrefix(args[0], "eval") }, Times: -1,
+				Action: proxytest.RefuseWith, Text: text,
+			})
+			got, err := lockupdate.Probe(t.Context(), f.rdb)
+			assert.Equal(t, want, got)
+			assert.Equal(t, want == lockupdate.CommitGuarded, err != nil)
+		})
+	}
+}
+
+// Every key that a canceled Probe leaves behind expires.
+func TestCanceledProbeLeavesExpiringKeys(t *testing.T) {
+	probing(t, "", proxytest.Pika, func(t *testing.T, f *fixture) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f.proxy.Inject(proxytest.Fault{
+			Match:  func(args []string) bool { return args[0] == "set" && len(args) == 5 && args[2] == "" },
+			Action: proxytest.DelayReply, Delay: time.Millisecond, Do: cancel,
+		})
+		_, err := lockupdate.Probe(ctx, f.rdb)
+		require.ErrorIs(t, err, context.Canceled)
+		f.requireExpiries(time.Hour)
+	})
 }

@@ -37,6 +37,14 @@ func (f *fixture) overNetwork(cfg lockupdate.Config, hooks ...redis.Hook) (*cont
 	return r, s
 }
 
+// cutOff returns a Store without a connection to its proxy, whose breaker is open.
+func (f *fixture) cutOff(cfg lockupdate.Config, hooks ...redis.Hook) (s *lockupdate.Store, restore func()) {
+	r, s := f.overNetwork(cfg, hooks...)
+	restore = r.Cut()
+	openBreaker(f.t, s)
+	return s, restore
+}
+
 // openBreaker reads until the breaker of s opens.
 func openBreaker(t *testing.T, s *lockupdate.Store) {
 	t.Helper()
@@ -53,14 +61,9 @@ func openBreaker(t *testing.T, s *lockupdate.Store) {
 func TestCallsWaitOutAnOutage(t *testing.T) {
 	for _, name := range []string{"update", "read", "peek", "token"} {
 		for _, open := range []bool{false, true} {
-			for _, failFast := range []bool{false, true} {
-				bubble(t, fmt.Sprintf("%s,open=%t,failFast=%t", name, open, failFast), func(t *testing.T) {
-					cfg := lockupdate.Config{}
-					if failFast {
-						cfg.MaxOutage = -1
-					}
-					f := newFixture(t, lockupdate.Config{})
-					r, s := f.overNetwork(cfg)
+			for failFast, limit := range map[bool]time.Duration{false: 0, true: -1} {
+				bubbleWith(t, fmt.Sprintf("%s,open=%t,failFast=%t", name, open, failFast), lockupdate.Config{}, func(t *testing.T, f *fixture) {
+					r, s := f.overNetwork(lockupdate.Config{MaxOutage: limit})
 					restore := r.Cut()
 					if open {
 						openBreaker(t, s)
@@ -101,9 +104,7 @@ func TestOutagesEnd(t *testing.T) {
 		"ctx":                 {timeout: 1500 * time.Millisecond, took: 1500 * time.Millisecond},
 	} {
 		bubbleWith(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-			r, s := f.overNetwork(c.cfg)
-			restore := r.Cut()
-			openBreaker(t, s)
+			s, restore := f.cutOff(c.cfg)
 			time.Sleep(500 * time.Millisecond) // no limit below ends at a try of the breaker
 			ctx := timeout(t.Context(), t, cmp.Or(c.timeout, time.Hour))
 			var all sync.WaitGroup
@@ -131,9 +132,7 @@ func TestOutagesEnd(t *testing.T) {
 // Close ends calls that wait for the store.
 func TestCloseEndsOutages(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		r, s := f.overNetwork(lockupdate.Config{})
-		restore := r.Cut()
-		openBreaker(t, s)
+		s, restore := f.cutOff(lockupdate.Config{})
 		var all sync.WaitGroup
 		for name, call := range operations {
 			all.Go(func() { assert.ErrorIs(t, call(t.Context(), s), rmw.ErrClosed, name) })
@@ -150,17 +149,13 @@ func TestCloseEndsOutages(t *testing.T) {
 // While the breaker is open, one try is sent per second, for any number of waiting calls. All calls
 // go on after the outage.
 func TestOneTryASecondDuringAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		var flushes, commands atomic.Int64
-		f := newFixture(t, lockupdate.Config{})
-		count := hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
+		s, restore := f.cutOff(lockupdate.Config{MaxOutage: time.Minute}, hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
 			flushes.Add(1)
 			commands.Add(int64(len(cmds)))
 			return next()
-		})
-		r, s := f.overNetwork(lockupdate.Config{MaxOutage: time.Minute}, count)
-		restore := r.Cut()
-		openBreaker(t, s)
+		}))
 		flushes.Store(0)
 		commands.Store(0)
 		var all sync.WaitGroup
@@ -188,22 +183,15 @@ func TestOneTryASecondDuringAnOutage(t *testing.T) {
 
 // A commit that could not be sent during an outage is sent after it.
 func TestCommitsWaitOutAnOutage(t *testing.T) {
-	for _, under := range []bool{false, true} {
-		bubbleWith(t, fmt.Sprintf("under a lock=%t", under), lockupdate.Config{}, func(t *testing.T, f *fixture) {
+	for name, do := range ways {
+		bubbleWith(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 			r, s := f.overNetwork(lockupdate.Config{})
-			update := func(ctx context.Context) error {
-				_, err := s.Update(ctx, testKey, duringFirstCall(func() {
-					restore := r.Cut()
-					openBreaker(t, s)
-					time.AfterFunc(700*time.Millisecond, restore)
-				}, appendText("x")))
-				return err
-			}
-			if under {
-				require.NoError(t, s.WithLock(t.Context(), "s", update))
-			} else {
-				require.NoError(t, update(t.Context()))
-			}
+			_, err := do(t.Context(), s, testKey, duringFirstCall(func() {
+				restore := r.Cut()
+				openBreaker(t, s)
+				time.AfterFunc(700*time.Millisecond, restore)
+			}, appendText("x")))
+			require.NoError(t, err)
 			assert.Equal(t, "wx", f.text(testKey))
 		})
 	}
@@ -290,18 +278,14 @@ func TestBreakerLetsRenewalsAndReleasesPass(t *testing.T) {
 func TestLongDialTimeout(t *testing.T) {
 	long.Only(t)
 	rdb := redis.NewClient(&redis.Options{
-		Addr: "127.0.0.1:1", DialerRetries: 1, MaxRetries: -1,
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return (&net.Dialer{Timeout: time.Nanosecond}).DialContext(ctx, network, addr)
-		},
+		Addr: "127.0.0.1:1", DialerRetries: 1, MaxRetries: -1, Dialer: (&net.Dialer{Timeout: time.Nanosecond}).DialContext,
 	})
 	defer func() { require.NoError(t, rdb.Close()) }()
 	store := lockupdate.New(rdb, lockupdate.Config{})
-	_, err := store.Read(t.Context(), rmw.Key{Name: "k"})
-	require.ErrorIs(t, err, rmw.ErrUnavailable)
-	require.True(t, rmw.Retryable(err))
-	_, err = store.Update(t.Context(), rmw.Key{Name: "k"}, appendText("x"))
-	require.ErrorIs(t, err, rmw.ErrUnavailable)
-	require.True(t, rmw.Retryable(err))
+	for _, name := range []string{"read", "update"} {
+		err := operations[name](t.Context(), store)
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.True(t, rmw.Retryable(err))
+	}
 	require.NoError(t, store.Close())
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,14 +77,22 @@ func TestLateTokenIsRefused(t *testing.T) {
 	}
 }
 
-// Without a lock there is no token. A lost answer skips a number.
+// Without a lock there is no token. A lost answer skips a number. If no token can be drawn, the outcome of the update stays known.
 func TestTokenFaults(t *testing.T) {
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+	eachStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, _ nativeStore) {
 		_, err := locking.Token(t.Context())
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 		before := drawToken(t, f.store, "s")
-		f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.DropReply})
+		lost := proxytest.Fault{Action: proxytest.DropReply, Match: func(args []string) bool {
+			return slices.Contains(args, "/fence/lock/s") && !strings.HasPrefix(args[0], "get")
+		}}
+		f.proxy.Inject(lost)
 		assert.Greater(t, drawToken(t, f.store, "s"), before)
+		lost.Times = -1
+		f.proxy.Inject(lost)
+		err = operations["token"](t.Context(), f.store)
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
 	})
 }
 
