@@ -98,11 +98,11 @@ func TestSectionBudget(t *testing.T) {
 // two.
 func TestConflictBudget(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		start := f.meter.Read()
-		res := f.update(key, duringFirstCall(f.writeBeside, appendText("+mine")))
-		assert.Equal(t, 2, res.Attempts)
-		f.waitReleases()
-		assert.EqualValues(t, 4, f.meter.Read().Sub(start).RoundTrips, "acquire with read, two commits, the release")
+		assert.EqualValues(t, 4, f.trips(func() {
+			res := f.update(key, duringFirstCall(f.writeBeside, appendText("+mine")))
+			assert.Equal(t, 2, res.Attempts)
+			f.waitReleases()
+		}), "acquire with read, two commits, the release")
 		assert.Equal(t, []string{"acquire", "read", "SET", "commit_string", "commit_string", "release"}, f.calls())
 		assert.Equal(t, "theirs+mine", f.text(key))
 	})
@@ -316,7 +316,7 @@ func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 			renewed.Store(0)
 			update("alone", func(key string) { // the second commit of the holder asks for waiters
 				time.Sleep(time.Second)
-				require.NoError(t, f.direct().Set(t.Context(), key, "theirs", 0).Err())
+				f.set(key, "theirs", 0)
 			})
 			assert.Positive(t, renewed.Load(), "a renewal in the flush of a commit")
 		})

@@ -30,11 +30,10 @@ func TestKeepTTL(t *testing.T) {
 			require.NoError(t, err)
 			f := newFixtureOn(t, profile, lockupdate.Config{})
 			rdb := f.direct()
-			require.NoError(t, rdb.Set(t.Context(), "mortal", "a", time.Hour).Err())
-			require.NoError(t, rdb.Set(t.Context(), "immortal", "a", 0).Err())
-			require.NoError(t, rdb.Set(t.Context(), "last moment", "a", time.Minute+time.Millisecond).Err())
-			_, err = f.another(lockupdate.Config{}).Update(t.Context(), testKey, appendText("loads the scripts"))
-			require.NoError(t, err)
+			f.set("mortal", "a", time.Hour)
+			f.set("immortal", "a", 0)
+			f.set("last moment", "a", time.Minute+time.Millisecond)
+			require.NoError(t, operations["update"](t.Context(), f.another(lockupdate.Config{})), "loads the scripts")
 			time.Sleep(time.Minute)
 
 			var asked []string
@@ -51,9 +50,9 @@ func TestKeepTTL(t *testing.T) {
 				}
 			}
 			assert.Equal(t, asks, asked, "one commit each")
-			assert.Equal(t, 59*time.Minute, rdb.PTTL(t.Context(), "mortal").Val())
-			assert.Equal(t, time.Millisecond, rdb.PTTL(t.Context(), "last moment").Val())
-			assert.EqualValues(t, -1, rdb.PTTL(t.Context(), "immortal").Val())
+			assert.Equal(t, 59*time.Minute, f.ttl("mortal"))
+			assert.Equal(t, time.Millisecond, f.ttl("last moment"))
+			assert.EqualValues(t, -1, f.ttl("immortal"))
 			time.Sleep(time.Millisecond)
 			assert.Zero(t, rdb.Exists(t.Context(), "last moment").Val())
 		})
@@ -64,14 +63,13 @@ func TestKeepTTL(t *testing.T) {
 func TestRepeatedExpiryQueryIsAccurate(t *testing.T) {
 	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS}, func(t *testing.T, f *fixture) {
 		f.warm(rmw.Key{Name: "other"})
-		rdb := f.direct()
-		require.NoError(t, rdb.Set(t.Context(), "s", "x", time.Minute+time.Millisecond).Err())
+		f.set("s", "x", time.Minute+time.Millisecond)
 		f.proxy.Inject(proxytest.Fault{
 			Match: func(args []string) bool { return args[0] == "pttl" && args[1] == "s" }, Action: proxytest.HangRequest,
 		})
 		began := time.Now()
 		f.update(testKey, appendText("y"))
-		assert.InDelta(t, time.Minute-time.Since(began), rdb.PTTL(t.Context(), "s").Val(), float64(10*time.Millisecond))
+		assert.InDelta(t, time.Minute-time.Since(began), f.ttl("s"), float64(10*time.Millisecond))
 	})
 }
 
@@ -80,15 +78,15 @@ func TestRepeatedExpiryQueryIsAccurate(t *testing.T) {
 func TestRecreatedKeyIsNotOverwritten(t *testing.T) {
 	withFixture(t, lockupdate.Config{Commit: lockupdate.CommitCAS}, func(t *testing.T, f *fixture) {
 		rdb := f.direct()
-		require.NoError(t, rdb.Set(t.Context(), "s", "0", time.Minute).Err())
+		f.set("s", "0", time.Minute)
 		res := f.update(testKey, duringFirstCall(func() {
 			require.NoError(t, rdb.Del(t.Context(), "s").Err())
 			f.proxy.Inject(proxytest.Fault{Match: isRequest("read"), Action: proxytest.None, Do: func() {
-				assert.NoError(t, rdb.Set(context.Background(), "s", "0", time.Minute).Err())
+				f.set("s", "0", time.Minute)
 			}})
 		}, put("1")))
 		assert.Equal(t, 2, res.Attempts)
-		assert.Positive(t, rdb.PTTL(t.Context(), "s").Val())
+		assert.Positive(t, f.ttl("s"))
 	})
 }
 
@@ -98,8 +96,7 @@ func TestKeptExpiryDoesNotDrift(t *testing.T) {
 	long.Repeats(t)
 	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
 		f.slow(3 * time.Millisecond)
-		rdb := f.direct()
-		require.NoError(t, rdb.Set(t.Context(), "s", "x", time.Minute).Err())
+		f.set("s", "x", time.Minute)
 		began := time.Now()
 		for range 1000 {
 			f.update(testKey, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -111,10 +108,10 @@ func TestKeptExpiryDoesNotDrift(t *testing.T) {
 		if s.store == proxytest.OldPika {
 			// A second that ends between PTTL and the commit counts twice: these are six of
 			// the 23 milliseconds of an update.
-			assert.InDelta(t, left+time.Since(began)/6, rdb.PTTL(t.Context(), "s").Val(), float64(time.Since(began)/4))
+			assert.InDelta(t, left+time.Since(began)/6, f.ttl("s"), float64(time.Since(began)/4))
 			return
 		}
-		assert.InDelta(t, left-250*time.Millisecond, rdb.PTTL(t.Context(), "s").Val(), float64(250*time.Millisecond),
+		assert.InDelta(t, left-250*time.Millisecond, f.ttl("s"), float64(250*time.Millisecond),
 			"want less than %v in milliseconds", left)
 	})
 }
@@ -125,12 +122,12 @@ func TestPikaCountsInSeconds(t *testing.T) {
 		for _, ttl := range []time.Duration{time.Millisecond, 1300 * time.Millisecond} {
 			key := rmw.Key{Name: "s", TTL: ttl}
 			f.update(key, within(func(ctx context.Context) {
-				assert.Positive(t, f.direct().PTTL(ctx, lock+"s").Val())
+				assert.Positive(t, f.ttl(lock+"s"))
 			}, appendText("x")))
-			assert.Positive(t, f.direct().PTTL(t.Context(), "s").Val())
+			assert.Positive(t, f.ttl("s"))
 			key.TTL = 0
 			f.update(key, appendText("y"))
-			assert.Positive(t, f.direct().PTTL(t.Context(), "s").Val())
+			assert.Positive(t, f.ttl("s"))
 		}
 	})
 }
@@ -149,10 +146,9 @@ func TestPeekBudget(t *testing.T) {
 				text: rmw.String("www"), hashKey: rmw.Hash(map[string]string{"f": "1"}), {Name: "t"}: {},
 			} {
 				f.settle()
-				start := f.meter.Read()
-				v, left := f.peek(key)
-				assert.EqualValues(t, 1, f.meter.Read().Sub(start).RoundTrips)
+				assert.EqualValues(t, 1, f.trips(func() { f.peek(key) }))
 				assert.Equal(t, []string{"peek"}, f.calls())
+				v, left := f.peek(key)
 				assert.True(t, v.Equal(want), "%s: %v", key.Name, v)
 				assert.InDelta(t, map[rmw.Key]time.Duration{text: time.Hour, hashKey: rmw.NoTTL}[key], left, float64(key.TTL/60))
 			}
@@ -167,9 +163,7 @@ func TestPeekBudgetWithoutLua(t *testing.T) {
 		f.warm(key)
 		for key, want := range map[rmw.Key][]string{key: {"read", "inspect", "read"}, {Name: "none"}: {"read"}} {
 			f.proxy.ResetCalls()
-			start := f.meter.Read()
-			f.peek(key)
-			assert.EqualValues(t, len(want), f.meter.Read().Sub(start).RoundTrips)
+			assert.EqualValues(t, len(want), f.trips(func() { f.peek(key) }))
 			var requests []string
 			for _, c := range f.proxy.Calls() {
 				require.Len(t, c.Args, 2, "Peek changes neither the value nor its expiry")
@@ -185,15 +179,15 @@ func TestPeekBudgetWithoutLua(t *testing.T) {
 // MaxAttempts.
 func TestPeekOfAChangingValueWithoutLua(t *testing.T) {
 	eachNativeStore(t, lockupdate.Config{MaxAttempts: 5}, func(t *testing.T, f *fixture, s nativeStore) {
-		rdb, n := f.direct(), 0
-		require.NoError(t, rdb.Set(t.Context(), "s", "0", 0).Err())
+		n := 0
+		f.set("s", "0", 0)
 		change := func(times int) (remove func()) {
 			return f.proxy.Inject(proxytest.Fault{
 				Times: times, Action: proxytest.None,
 				Match: func(args []string) bool { return args[0] == "pttl" },
 				Do: func() {
 					n++
-					assert.NoError(t, rdb.Set(context.Background(), "s", strconv.Itoa(n), time.Duration(n)*time.Hour).Err())
+					f.set("s", strconv.Itoa(n), time.Duration(n)*time.Hour)
 				},
 			})
 		}
@@ -215,7 +209,7 @@ func TestPeekOfAChangingValueWithoutLua(t *testing.T) {
 func TestPeekOfARecreatedKeyWithoutLua(t *testing.T) {
 	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
 		rdb := f.direct()
-		require.NoError(t, rdb.Set(t.Context(), "s", "0", 0).Err())
+		f.set("s", "0", 0)
 		reads := 0
 		f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.None, Match: func(args []string) bool {
 			if isRequest("read")(args) {
@@ -226,7 +220,7 @@ func TestPeekOfARecreatedKeyWithoutLua(t *testing.T) {
 			if reads == 1 {
 				assert.NoError(t, rdb.Del(context.Background(), "s").Err())
 			} else {
-				assert.NoError(t, rdb.Set(context.Background(), "s", "0", time.Hour).Err())
+				f.set("s", "0", time.Hour)
 			}
 		}})
 		v, left := f.peek(testKey)
@@ -241,7 +235,7 @@ func TestPeekReadsTheMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureBehind(t, proxytest.Config{Engines: 2, ReplicaLag: time.Minute}, lockupdate.Config{})
 		f.update(rmw.Key{Name: "s", TTL: time.Hour}, appendText("x"))
-		require.EqualValues(t, -2, f.direct().PTTL(t.Context(), "s").Val(), "control: the replica lags")
+		require.EqualValues(t, -2, f.ttl("s"), "control: the replica lags")
 		v, left := f.peek(testKey)
 		assert.Equal(t, "x", v.Text())
 		assert.InDelta(t, time.Hour, left, float64(time.Minute))

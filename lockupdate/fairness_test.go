@@ -107,15 +107,13 @@ func TestWaitOnALock(t *testing.T) {
 		"only a hint":     {before: fields{"unwatch-waiting": "64"}},
 	} {
 		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-			rdb := f.direct()
-			require.NoError(t, rdb.HSet(t.Context(), lock+"s", tc.before).Err())
-			require.NoError(t, rdb.PExpire(t.Context(), lock+"s", 10*time.Second).Err())
+			f.putLock(lock+"s", tc.before, 10*time.Second)
 			waiter := start(t.Context(), f.store, key, appendText("x"))
 			time.Sleep(time.Second)
 			if tc.waiting != nil {
 				assert.False(t, waiter.ended())
-				assert.Equal(t, tc.waiting, rdb.HGetAll(t.Context(), lock+"s").Val(), "the hint is the longest pause")
-				assert.Equal(t, 9*time.Second, rdb.PTTL(t.Context(), lock+"s").Val())
+				assert.Equal(t, tc.waiting, f.direct().HGetAll(t.Context(), lock+"s").Val(), "the hint is the longest pause")
+				assert.Equal(t, 9*time.Second, f.ttl(lock+"s"))
 			} else {
 				assert.True(t, waiter.ended())
 				assert.Zero(t, waiter.res.Waited)
@@ -134,8 +132,7 @@ func TestNoHintInForeignLocks(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		rdb := f.direct()
 		ask := func(holder string) map[string]string {
-			require.NoError(t, rdb.HSet(t.Context(), "l", holder, "1").Err())
-			require.NoError(t, rdb.PExpire(t.Context(), "l", 10*time.Second).Err())
+			f.putLock("l", map[string]string{holder: "1"}, 10*time.Second)
 			refused := rdb.Eval(t.Context(), lockupdate.Scripts()["acquire"], []string{"l"}, "unwatch:A:1", 1000, 64, "").Val()
 			require.Equal(t, []any{int64(0), int64(10_000), int64(0)}, refused, "%q holds the lock", holder)
 			defer rdb.Del(t.Context(), "l")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	locking "github.com/unwatch/unwatch/lock"
@@ -247,10 +248,15 @@ func after(d time.Duration, fn rmw.UpdateFunc) rmw.UpdateFunc {
 
 // takeAsOther makes another owner hold the lock of key for ttl (0: forever).
 func (f *fixture) takeAsOther(key rmw.Key, ttl time.Duration) {
+	f.putLock(lock+key.Name, map[string]string{"another": "1"}, ttl)
+}
+
+// putLock stores the fields of a lock, for ttl (0: forever).
+func (f *fixture) putLock(name string, fields map[string]string, ttl time.Duration) {
 	rdb := f.direct()
-	require.NoError(f.t, rdb.HSet(f.t.Context(), lock+key.Name, "another", "1").Err())
+	require.NoError(f.t, rdb.HSet(f.t.Context(), name, fields).Err())
 	if ttl > 0 {
-		require.NoError(f.t, rdb.PExpire(f.t.Context(), lock+key.Name, ttl).Err())
+		require.NoError(f.t, rdb.PExpire(f.t.Context(), name, ttl).Err())
 	}
 }
 
@@ -269,9 +275,24 @@ func succeed(t *testing.T, calls ...*pendingCall) {
 	}
 }
 
+// set stores a string without the lock.
+func (f *fixture) set(name, text string, ttl time.Duration) {
+	assert.NoError(f.t, f.direct().Set(f.t.Context(), name, text, ttl).Err())
+}
+
 // writeBeside stores "theirs" in testKey without the lock.
-func (f *fixture) writeBeside() {
-	require.NoError(f.t, f.direct().Set(f.t.Context(), testKey.Name, "theirs", 0).Err())
+func (f *fixture) writeBeside() { f.set(testKey.Name, "theirs", 0) }
+
+// ttl returns the time to live of a key, as PTTL does.
+func (f *fixture) ttl(name string) time.Duration {
+	return f.direct().PTTL(f.t.Context(), name).Val()
+}
+
+// trips counts the round trips during do.
+func (f *fixture) trips(do func()) int64 {
+	start := f.meter.Read()
+	do()
+	return f.meter.Read().Sub(start).RoundTrips
 }
 
 // hold takes a lock, which must be free or become free.

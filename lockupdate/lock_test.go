@@ -3,6 +3,8 @@ package lockupdate_test
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -109,11 +111,10 @@ func TestInspect(t *testing.T) {
 		require.NoError(t, l.Unlock(), "only the first counts")
 		f.waitReleases()
 
-		rdb := f.direct()
-		require.NoError(t, rdb.HSet(t.Context(), lock+"s", "9a1f:42", 3).Err())
+		f.putLock(lock+"s", map[string]string{"9a1f:42": "3"}, 0)
 		foreign := locking.Sequencer{Name: "s", Owner: "9a1f:42"}
 		assert.Equal(t, locking.Info{Sequencer: foreign, Held: true, Left: -time.Millisecond}, inspect())
-		require.NoError(t, rdb.Set(t.Context(), lock+"s", "x", 0).Err())
+		f.set(lock+"s", "x", 0)
 		_, err := f.store.Inspect(t.Context(), "s")
 		require.ErrorIs(t, err, rmw.ErrWrongKind)
 	})
@@ -261,13 +262,88 @@ func TestCloseAfterTheClient(t *testing.T) {
 		rdb := redis.NewClient(f.proxy.Options())
 		s := lockupdate.New(rdb, lockupdate.Config{})
 		unblock := f.block("release")
-		_, err := s.Update(t.Context(), testKey, appendText("x"))
-		require.NoError(t, err)
+		require.NoError(t, operations["update"](t.Context(), s))
 		require.NoError(t, rdb.Close())
 		closed := make(chan error, 1)
 		go func() { closed <- s.Close() }()
 		synctest.Wait()
 		unblock()
 		require.ErrorContains(t, <-closed, "not released")
+	})
+}
+
+// drawToken returns the token of a new critical section.
+func drawToken(t *testing.T, s *lockupdate.Store, name string) uint64 {
+	t.Helper()
+	var token uint64
+	require.NoError(t, s.WithLock(t.Context(), name, func(ctx context.Context) (err error) {
+		token, err = locking.Token(ctx)
+		return err
+	}))
+	lockupdate.Settle(s)
+	return token
+}
+
+// The first Token of a lock costs one command, others are free. An update without Token costs none.
+func TestTokenBudget(t *testing.T) {
+	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
+		drawToken(t, f.store, "s")
+		f.settle()
+		start := f.meter.Read()
+		res := f.update(key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			first, err := locking.Token(ctx)
+			require.NoError(t, err)
+			second, err := locking.Token(ctx)
+			require.NoError(t, err)
+			assert.Equal(t, first, second)
+			return rmw.String(strconv.FormatUint(first, 10)), nil
+		})
+		assert.Equal(t, res.After.Text(), strconv.FormatUint(res.Token, 10))
+		f.waitReleases()
+		assert.EqualValues(t, 4, f.meter.Read().Sub(start).RoundTrips)
+		assert.Equal(t, []string{"acquire", "read", "token", "commit_string", "release"}, f.calls())
+		assert.Equal(t, 7*24*time.Hour, f.direct().PTTL(t.Context(), "/fence"+lock+"s").Val(), "the counter must expire")
+		res = f.update(key, appendText("x"))
+		assert.Zero(t, res.Token)
+	})
+}
+
+// A token that is drawn after the lease could exceed that of the next holder. Token returns an
+// error instead, also on a ctx that has ended with the lease.
+func TestLateTokenIsRefused(t *testing.T) {
+	for name, of := range map[string]func(context.Context) context.Context{
+		"ended ctx": func(ctx context.Context) context.Context { return ctx }, "another ctx": context.WithoutCancel,
+	} {
+		bubbleWith(t, name, lockupdate.Config{Lease: time.Second}, func(t *testing.T, f *fixture) {
+			drawToken(t, f.store, "s")
+			f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
+			f.proxy.Inject(proxytest.Fault{Match: isScript("token"), Action: proxytest.Delay, Delay: 2 * time.Second})
+			l := f.hold(t.Context(), f.store, "s")
+			for range 2 { // the second after the loss
+				_, err := locking.Token(of(l.Context()))
+				require.ErrorIs(t, err, rmw.ErrLockLost)
+				require.NotErrorIs(t, err, context.Canceled, "no caller has canceled anything")
+			}
+			require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
+		})
+	}
+}
+
+// Without a lock there is no token. A lost answer skips a number. If no token can be drawn, the outcome of the update stays known.
+func TestTokenFaults(t *testing.T) {
+	eachStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, _ nativeStore) {
+		_, err := locking.Token(t.Context())
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		before := drawToken(t, f.store, "s")
+		lost := proxytest.Fault{Action: proxytest.DropReply, Match: func(args []string) bool {
+			return slices.Contains(args, "/fence/lock/s") && !strings.HasPrefix(args[0], "get")
+		}}
+		f.proxy.Inject(lost)
+		assert.Greater(t, drawToken(t, f.store, "s"), before)
+		lost.Times = -1
+		f.proxy.Inject(lost)
+		err = operations["token"](t.Context(), f.store)
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
 	})
 }

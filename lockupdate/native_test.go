@@ -130,12 +130,9 @@ func TestBudgetWithoutLua(t *testing.T) {
 		f.warm(key)
 		update := func(key rmw.Key, fn rmw.UpdateFunc) int64 {
 			unblock := f.block("release")
-			start := f.meter.Read()
-			f.update(key, fn)
-			trips := f.meter.Read().Sub(start).RoundTrips
-			unblock()
-			f.waitReleases()
-			return trips
+			defer f.waitReleases()
+			defer unblock()
+			return f.trips(func() { f.update(key, fn) })
 		}
 		asks := int64(0)
 		if s.commit == lockupdate.CommitVX || s.commit == lockupdate.CommitCAS {
@@ -345,7 +342,7 @@ func TestProbeRejectsBrokenStores(t *testing.T) {
 // guard keeps their updates.
 func TestMixedCommitsReportWrongKind(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		require.NoError(t, f.direct().Set(t.Context(), lock+"s", "somebody:1", time.Minute).Err())
+		f.set(lock+"s", "somebody:1", time.Minute)
 		err := operations["update"](t.Context(), f.store)
 		require.ErrorIs(t, err, rmw.ErrWrongKind)
 		require.ErrorContains(t, err, "Config.Commit")

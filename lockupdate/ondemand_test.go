@@ -1,7 +1,9 @@
 package lockupdate_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -183,4 +185,133 @@ func TestOnDemandClose(t *testing.T) {
 		wg.Wait()
 		assert.Equal(t, "theirsx", f.text(testKey))
 	})
+}
+
+// lock.Token, lock.SequencerOf and WithLock within fn take the lock. If the key has changed since fn began, fn runs
+// again.
+func TestOnDemandToken(t *testing.T) {
+	for name, take := range map[string]func(ctx context.Context, s *lockupdate.Store) error{
+		"token": func(ctx context.Context, _ *lockupdate.Store) error {
+			token, err := locking.Token(ctx)
+			if again, _ := locking.Token(ctx); err == nil && (token == 0 || again != token) {
+				return errors.New("another token")
+			}
+			return err
+		},
+		"sequencer": func(ctx context.Context, s *lockupdate.Store) error {
+			seq, err := locking.SequencerOf(ctx)
+			return cmp.Or(err, s.Check(ctx, seq))
+		},
+		"section": func(ctx context.Context, s *lockupdate.Store) error { return s.WithLock(ctx, "s", nothing) },
+	} {
+		for _, changed := range []bool{false, true} {
+			bubbleWithKey(t, name, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
+				calls := 0
+				res := f.update(key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					if calls++; changed && calls == 1 {
+						f.writeBeside()
+					}
+					assert.Equal(t, calls == 1, locking.StateOf(ctx) == locking.Lost)
+					if err := take(ctx, f.store); err != nil {
+						return rmw.Value{}, err
+					}
+					assert.Equal(t, locking.Safe, locking.StateOf(ctx))
+					h, err := f.store.Inspect(t.Context(), "s")
+					assert.NoError(t, err)
+					assert.NotEmpty(t, h.Owner, "the lock is held")
+					return rmw.String(cur.Text() + "x"), nil
+				})
+				if name == "token" {
+					assert.NotZero(t, res.Token)
+				}
+				attempts, text := 1, "wwwx"
+				if changed {
+					attempts, text = 2, "theirsx"
+				}
+				assert.Equal(t, attempts, res.Attempts)
+				assert.Equal(t, text, f.text(key))
+			})
+		}
+	}
+}
+
+// If Token fails because another process holds the lock, fn handles the error, and its write is
+// guarded.
+func TestOnDemandTokenIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second})
+		other := f.another(lockupdate.Config{})
+		for _, own := range []error{nil, errRoomFull} {
+			var held locking.Hold
+			_, err := f.store.Update(t.Context(), testKey, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
+				held = f.hold(t.Context(), other, "s")
+				_, err := locking.Token(ctx)
+				require.ErrorIs(t, err, rmw.ErrContended)
+				return rmw.String("x"), own
+			})
+			if own != nil {
+				require.Equal(t, own, err, "an error of fn is returned as it is")
+			} else {
+				require.ErrorIs(t, err, rmw.ErrContended)
+			}
+			require.NoError(t, held.Unlock())
+			lockupdate.Settle(other)
+			f.settle()
+			time.Sleep(2 * time.Second)
+		}
+		f.update(testKey, appendText("x"))
+	})
+}
+
+// An fn that asks for a token keeps its place in front of the calls that joined behind it, also if it
+// asks in vain, panics or runs again.
+func TestOnDemandTokenKeepsItsPlace(t *testing.T) {
+	for name, end := range map[string]func(f *fixture, attempt int){
+		"return": func(*fixture, int) {},
+		"panic":  func(*fixture, int) { panic("a bug") },
+		"again": func(f *fixture, attempt int) {
+			if attempt == 1 {
+				f.writeBeside()
+			}
+		},
+	} {
+		for _, refused := range []bool{false, true} {
+			bubbleWithKey(t, name, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
+				other := f.another(lockupdate.Config{})
+				var behind *pendingCall
+				attempt := 0
+				fn := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+					attempt++
+					if behind == nil {
+						var held locking.Hold
+						if refused {
+							held = f.hold(t.Context(), other, "s")
+						}
+						behind = start(t.Context(), f.store, key, appendText("2"))
+						_, err := locking.Token(timeout(ctx, t, 50*time.Millisecond))
+						if refused {
+							assert.ErrorIs(t, err, context.DeadlineExceeded)
+							require.NoError(t, held.Unlock())
+						} else {
+							assert.NoError(t, err)
+						}
+					}
+					time.Sleep(time.Second)
+					assert.False(t, behind.ended(), "the call behind has run")
+					end(f, attempt)
+					return rmw.String(cur.Text() + "1"), nil
+				}
+				func() {
+					defer func() { _ = recover() }()
+					_, err := f.store.Update(t.Context(), key, fn)
+					assert.NoError(t, err)
+				}()
+				succeed(t, behind)
+				assert.Equal(t, 1, behind.res.Attempts)
+				assert.Equal(t, map[string]string{"return": "www12", "panic": "www2", "again": "theirs12"}[name], f.text(key))
+				f.waitReleases()
+				assert.False(t, f.hasLock("s"))
+			})
+		}
+	}
 }

@@ -82,8 +82,7 @@ func TestStatsAndEvents(t *testing.T) {
 			return nil
 		})
 		f.proxy.Inject(proxytest.Fault{Match: isScript("commit_string"), Action: proxytest.DropReply})
-		_, err := f.store.Update(t.Context(), testKey, appendText("z"))
-		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+		require.ErrorIs(t, operations["update"](t.Context(), f.store), rmw.ErrOutcomeUnknown)
 		s = f.store.Stats()
 		assert.EqualValues(t, 1, s.Lost)
 		assert.EqualValues(t, 1, s.Unknown)

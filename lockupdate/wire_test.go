@@ -27,9 +27,7 @@ import (
 // Every profile permits all commands of this package. The hook of the profile refuses any other
 // command before it is sent.
 func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
-	for _, name := range proxycompat.Names() {
-		profile, err := proxycompat.Lookup(name)
-		require.NoError(t, err)
+	for name, profile := range profiles(t) {
 		if !takesScripts(profile) {
 			continue
 		}
@@ -53,6 +51,18 @@ func TestEveryCommandIsPermittedByEveryProfile(t *testing.T) {
 	}
 }
 
+// profiles returns all profiles by name.
+func profiles(t *testing.T) map[string]*proxycompat.Profile {
+	t.Helper()
+	all := map[string]*proxycompat.Profile{}
+	for _, name := range proxycompat.Names() {
+		var err error
+		all[name], err = proxycompat.Lookup(name)
+		require.NoError(t, err)
+	}
+	return all
+}
+
 func takesScripts(p *proxycompat.Profile) bool {
 	return p.Check("EVAL", "return 1", "1", "k", "v") == nil
 }
@@ -61,9 +71,7 @@ func takesScripts(p *proxycompat.Profile) bool {
 // command.
 func TestProfilesThatRefuseScripts(t *testing.T) {
 	ways := map[string]lockupdate.Commit{"pika": lockupdate.CommitVX}
-	for _, name := range proxycompat.Names() {
-		profile, err := proxycompat.Lookup(name)
-		require.NoError(t, err)
+	for name, profile := range profiles(t) {
 		if takesScripts(profile) {
 			continue
 		}
@@ -75,8 +83,7 @@ func TestProfilesThatRefuseScripts(t *testing.T) {
 				return
 			}
 			f.rdb.AddHook(proxycompat.Hook(profile))
-			_, err := f.store.Update(t.Context(), testKey, keep)
-			require.ErrorIs(t, err, rmw.ErrUnsupported)
+			require.ErrorIs(t, operations["update"](t.Context(), f.store), rmw.ErrUnsupported)
 			assert.Empty(t, f.proxy.Calls())
 		})
 	}
@@ -86,9 +93,7 @@ func TestProfilesThatRefuseScripts(t *testing.T) {
 // does not know that Alibaba's proxy refuses PUBLISH in a script.
 func TestProfilesThatNotifyRedisson(t *testing.T) {
 	var heard []string
-	for _, name := range proxycompat.Names() {
-		profile, err := proxycompat.Lookup(name)
-		require.NoError(t, err)
+	for name, profile := range profiles(t) {
 		found, err := scriptcheck.CheckScript(profile, lockupdate.Scripts()["release_notify"])
 		require.NoError(t, err)
 		for _, f := range found {
