@@ -40,30 +40,36 @@ func newBench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Benc
 }
 
 func TestContract(t *testing.T) {
-	codis := proxycompat.Codis32().Name()
-	for _, name := range []string{codis, "twemproxy", "redis", "codis@3.2", "twemproxy@3.2", "redis@3.2"} {
+	codis := proxycompat.Codis32()
+	run := func(name string, profile *proxycompat.Profile, cfg lockupdate.Config, repeats bool) {
 		t.Run(name, func(t *testing.T) {
-			if name != codis {
+			if repeats {
 				long.Repeats(t)
 			}
-			profile, err := proxycompat.Lookup(name)
-			require.NoError(t, err)
-			newBench(profile, lockupdate.Config{}).RunFake(t)
+			newBench(profile, cfg).RunFake(t)
 		})
 	}
+	for _, name := range []string{codis.Name(), "twemproxy", "redis", "codis@3.2", "twemproxy@3.2", "redis@3.2"} {
+		profile, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		run(name, profile, lockupdate.Config{}, name != codis.Name())
+	}
+	run("on demand", codis, onDemand, false)
 	for name, cfg := range map[string]lockupdate.Config{
 		"sole writer":  {SoleWriter: true},
 		"no combining": {NoCombining: true},
 		"linger":       {Linger: 5 * time.Millisecond},
 		"master reads": {MasterReads: true},
-		"on demand":    {LockOnDemand: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if cfg.SoleWriter || cfg.MasterReads {
-				long.Repeats(t)
-			}
-			newBench(proxycompat.Codis32(), cfg).RunFake(t)
-		})
+		run(name, codis, cfg, cfg.SoleWriter || cfg.MasterReads)
+		for _, s := range nativeStores {
+			cfg.Commit = s.commit
+			run(s.commit.String()+", "+name, codis, cfg, true)
+		}
+	}
+	for _, s := range nativeStores {
+		repeats := s.commit == lockupdate.CommitDELIFEQ || s.commit == lockupdate.CommitCAS
+		run(s.commit.String(), codis, lockupdate.Config{Commit: s.commit}, repeats)
 	}
 }
 

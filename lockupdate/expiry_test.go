@@ -2,6 +2,7 @@ package lockupdate_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -81,9 +82,7 @@ func TestRecreatedKeyIsNotOverwritten(t *testing.T) {
 		f.set("s", "0", time.Minute)
 		res := f.update(testKey, duringFirstCall(func() {
 			require.NoError(t, rdb.Del(t.Context(), "s").Err())
-			f.proxy.Inject(proxytest.Fault{Match: isRequest("read"), Action: proxytest.None, Do: func() {
-				f.set("s", "0", time.Minute)
-			}})
+			f.during("read", 0, 1, func() { f.set("s", "0", time.Minute) })
 		}, put("1")))
 		assert.Equal(t, 2, res.Attempts)
 		assert.Positive(t, f.ttl("s"))
@@ -164,13 +163,10 @@ func TestPeekBudgetWithoutLua(t *testing.T) {
 		for key, want := range map[rmw.Key][]string{key: {"read", "inspect", "read"}, {Name: "none"}: {"read"}} {
 			f.proxy.ResetCalls()
 			assert.EqualValues(t, len(want), f.trips(func() { f.peek(key) }))
-			var requests []string
 			for _, c := range f.proxy.Calls() {
-				require.Len(t, c.Args, 2, "Peek changes neither the value nor its expiry")
-				require.Equal(t, key.Name, c.Args[1])
-				requests = append(requests, lockupdate.RequestName(c.Args))
+				require.Equal(t, []string{key.Name}, c.Args[1:], "Peek changes neither the value nor its expiry")
 			}
-			assert.Equal(t, want, requests)
+			assert.Equal(t, want, f.requests())
 		}
 	})
 }
@@ -179,25 +175,19 @@ func TestPeekBudgetWithoutLua(t *testing.T) {
 // MaxAttempts.
 func TestPeekOfAChangingValueWithoutLua(t *testing.T) {
 	eachNativeStore(t, lockupdate.Config{MaxAttempts: 5}, func(t *testing.T, f *fixture, s nativeStore) {
-		n := 0
 		f.set("s", "0", 0)
-		change := func(times int) (remove func()) {
-			return f.proxy.Inject(proxytest.Fault{
-				Times: times, Action: proxytest.None,
-				Match: func(args []string) bool { return args[0] == "pttl" },
-				Do: func() {
-					n++
-					f.set("s", strconv.Itoa(n), time.Duration(n)*time.Hour)
-				},
-			})
+		n := 0
+		change := func() {
+			n++
+			f.set("s", strconv.Itoa(n), time.Duration(n)*time.Hour)
 		}
-		remove := change(-1)
+		remove := f.during("inspect", 0, -1, change)
 		_, _, err := f.store.Peek(t.Context(), testKey)
 		remove()
 		require.ErrorIs(t, err, rmw.ErrContended)
 		assert.Equal(t, 5, n)
 
-		defer change(4)()
+		f.during("inspect", 0, 4, change)
 		v, left := f.peek(testKey)
 		assert.Equal(t, "9", v.Text())
 		assert.InDelta(t, 9*time.Hour, left, float64(time.Minute))
@@ -208,25 +198,15 @@ func TestPeekOfAChangingValueWithoutLua(t *testing.T) {
 // expiry.
 func TestPeekOfARecreatedKeyWithoutLua(t *testing.T) {
 	eachNativeStore(t, lockupdate.Config{}, func(t *testing.T, f *fixture, s nativeStore) {
-		rdb := f.direct()
 		f.set("s", "0", 0)
-		reads := 0
-		f.proxy.Inject(proxytest.Fault{Times: -1, Action: proxytest.None, Match: func(args []string) bool {
-			if isRequest("read")(args) {
-				reads++
-			}
-			return reads == 1 && args[0] == "pttl" || reads == 2 && isRequest("read")(args)
-		}, Do: func() {
-			if reads == 1 {
-				assert.NoError(t, rdb.Del(context.Background(), "s").Err())
-			} else {
-				f.set("s", "0", time.Hour)
-			}
-		}})
+		f.during("inspect", 0, 1, func() { assert.NoError(t, f.direct().Del(t.Context(), "s").Err()) })
+		f.during("read", 1, 1, func() { f.set("s", "0", time.Hour) })
+		f.proxy.ResetCalls()
 		v, left := f.peek(testKey)
 		assert.Equal(t, "0", v.Text())
 		assert.InDelta(t, time.Hour, left, float64(time.Minute))
-		assert.Equal(t, 3, reads)
+		reads := slices.DeleteFunc(f.requests(), func(name string) bool { return name != "read" })
+		assert.Len(t, reads, 3)
 	})
 }
 

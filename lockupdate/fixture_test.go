@@ -171,6 +171,15 @@ func (f *fixture) calls() []string {
 	return names
 }
 
+// requests returns the names of the received commands for any Commit.
+func (f *fixture) requests() []string {
+	var names []string
+	for _, c := range f.proxy.Calls() {
+		names = append(names, lockupdate.RequestName(c.Args))
+	}
+	return names
+}
+
 func appendText(s string) rmw.UpdateFunc {
 	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) { return rmw.String(cur.Text() + s), nil }
 }

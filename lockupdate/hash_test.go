@@ -248,70 +248,47 @@ func withBallast(fields map[string]string) map[string]string {
 	return fields
 }
 
-// The next call may run on old values of fields that the fn before it did not read. If it reads one
-// of them, it is validated before it returns.
-func TestLargeHashNextCallSeesForeignWrite(t *testing.T) {
-	for stored, fn := range map[string]func(cur rmw.Value, b string) rmw.Value{
-		"9+": func(cur rmw.Value, b string) rmw.Value { return cur.With("b", b+"+") },
-		"9":  func(cur rmw.Value, _ string) rmw.Value { return cur },
-	} {
+// addTo appends a plus to a field.
+func addTo(field string) rmw.UpdateFunc {
+	return func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		value, _ := cur.Field(field)
+		return cur.With(field, value+"+"), nil
+	}
+}
+
+// The next call may run on old values of fields that the fn before it did not read. If it reads one of them, it is validated
+// before it returns. Here it is queued after the foreign write of such a field, and before the commit that ignores it.
+func TestLargeHashQueuedCallSeesForeignWrite(t *testing.T) {
+	for stored, fn := range map[string]rmw.UpdateFunc{"9": keep, "9+": addTo("b")} {
 		withLargeHash(t, func(t *testing.T, f *fixture) {
+			var next *pendingCall
 			var seen string
-			require.NoError(t, f.store.WithLock(t.Context(), "h", func(ctx context.Context) error {
-				_, err := f.store.Update(ctx, hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					return cur.With("a", "2"), f.direct().HSet(ctx, "h", "b", "9").Err()
-				})
-				require.NoError(t, err)
-				res, err := f.store.Update(ctx, hashKey, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			f.update(hashKey, duringFirstCall(func() {
+				assert.NoError(t, f.direct().HSet(t.Context(), "h", "b", "9").Err())
+				next = start(t.Context(), f.store, hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					seen, _ = cur.Field("b")
-					return fn(cur, seen), nil
+					time.Sleep(10 * time.Millisecond) // the first call is committed meanwhile
+					return fn(ctx, cur)
 				})
-				b, _ := res.After.Field("b")
-				assert.Equal(t, stored, b)
-				return err
-			}))
+			}, setField("a", "2")))
+			succeed(t, next)
 			assert.Equal(t, "9", seen)
 			assert.Equal(t, withBallast(map[string]string{"a": "2", "b": stored}), f.value(hashKey).Fields())
 		})
 	}
 }
 
-// The same for a call that is queued after a foreign write of an unread field, and before the
-// commit that ignores it.
-func TestLargeHashQueuedCallSeesForeignWrite(t *testing.T) {
-	withLargeHash(t, func(t *testing.T, f *fixture) {
-		var next *pendingCall
-		var seen string
-		f.update(hashKey, duringFirstCall(func() {
-			assert.NoError(t, f.direct().HSet(t.Context(), "h", "b", "9").Err())
-			next = start(t.Context(), f.store, hashKey, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				seen, _ = cur.Field("b")
-				time.Sleep(10 * time.Millisecond) // the first call is committed meanwhile
-				return cur, nil
-			})
-		}, setField("a", "2")))
-		succeed(t, next)
-		assert.Equal(t, "9", seen)
-	})
-}
-
 // An fn that outlives its holder may have run on the result of a call whose commit was refused.
 // That value was never stored, so no result may be based on it.
 func TestLargeHashOrphanedCall(t *testing.T) {
 	withLargeHash(t, func(t *testing.T, f *fixture) {
-		add := func(field string) rmw.UpdateFunc {
-			return func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-				value, _ := cur.Field(field)
-				return cur.With(field, value+"+"), nil
-			}
-		}
 		var next *pendingCall
 		f.update(hashKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-			sum, err := add("a")(ctx, cur)
+			sum, err := addTo("a")(ctx, cur)
 			if next == nil {
 				assert.NoError(t, f.direct().HSet(ctx, "h", "a", "9").Err())
 				outlive := func() { time.Sleep(3 * time.Minute) } // longer than MaxHold
-				next = start(t.Context(), f.store, hashKey, duringFirstCall(outlive, add("b")))
+				next = start(t.Context(), f.store, hashKey, duringFirstCall(outlive, addTo("b")))
 			}
 			return sum, err
 		})

@@ -73,6 +73,11 @@ func (f *fixture) executed() (n int) {
 	return n
 }
 
+// during calls do before the proxy executes a script, or a command with the same job. -1 times is always.
+func (f *fixture) during(name string, skip, times int, do func()) (remove func()) {
+	return f.proxy.Inject(proxytest.Fault{Match: isRequest(name), Skip: skip, Times: times, Action: proxytest.None, Do: do})
+}
+
 // block delays every run of one script, or of a command with the same job, until unblock.
 func (f *fixture) block(name string) (unblock func()) {
 	gate := make(chan struct{})

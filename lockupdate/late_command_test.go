@@ -2,6 +2,7 @@ package lockupdate_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,35 +112,33 @@ func TestTakeover(t *testing.T) {
 		"late":          {Action: proxytest.ExecuteLater, Delay: time.Second, Text: connReset},
 		"late, cut":     {Action: proxytest.ExecuteLater, Delay: 30 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) { takeover(t, lockupdate.Config{}, fault) })
-		t.Run(name+", without Lua", func(t *testing.T) { takeover(t, lockupdate.Config{Commit: lockupdate.CommitIFEQ}, fault) })
+		for _, commit := range []lockupdate.Commit{lockupdate.CommitGuarded, lockupdate.CommitIFEQ} {
+			cfg := lockupdate.Config{Commit: commit}
+			bubbleWithKey(t, fmt.Sprint(name, ", ", commit), cfg, func(t *testing.T, f *fixture, key rmw.Key) {
+				other := f.another(cfg)
+				fault.Match = isRequest("release")
+				f.proxy.Inject(fault)
+				f.update(key, appendText("1"))
+				began := time.Now()
+				gate := make(chan struct{})
+				second := start(t.Context(), f.store, key, until(gate, appendText("2")))
+				time.Sleep(4 * time.Second) // the late release is executed
+				third := start(t.Context(), other, key, appendText("3"))
+				time.Sleep(time.Second)
+				assert.False(t, third.ended(), "the second update has lost its lock")
+				close(gate)
+				succeed(t, second)
+				assert.Zero(t, second.res.Waited)
+				assert.Equal(t, 1, second.res.Attempts)
+				assert.Equal(t, 5*time.Second, second.at.Sub(began))
+				succeed(t, third)
+				assert.Less(t, third.at.Sub(second.at), 100*time.Millisecond)
+				assert.Equal(t, "www123", f.text(key))
+				time.Sleep(time.Minute)
+				assert.False(t, f.hasLock(key.Name))
+			})
+		}
 	}
-}
-
-func takeover(t *testing.T, cfg lockupdate.Config, fault proxytest.Fault) {
-	withKey(t, cfg, func(t *testing.T, f *fixture, key rmw.Key) {
-		other := f.another(cfg)
-		fault.Match = isRequest("release")
-		f.proxy.Inject(fault)
-		f.update(key, appendText("1"))
-		began := time.Now()
-		gate := make(chan struct{})
-		second := start(t.Context(), f.store, key, until(gate, appendText("2")))
-		time.Sleep(4 * time.Second) // the late release is executed
-		third := start(t.Context(), other, key, appendText("3"))
-		time.Sleep(time.Second)
-		assert.False(t, third.ended(), "the second update has lost its lock")
-		close(gate)
-		succeed(t, second)
-		assert.Zero(t, second.res.Waited)
-		assert.Equal(t, 1, second.res.Attempts)
-		assert.Equal(t, 5*time.Second, second.at.Sub(began))
-		succeed(t, third)
-		assert.Less(t, third.at.Sub(second.at), 100*time.Millisecond)
-		assert.Equal(t, "www123", f.text(key))
-		time.Sleep(time.Minute)
-		assert.False(t, f.hasLock(key.Name))
-	})
 }
 
 // A lock for which another process waits is not taken over.

@@ -39,26 +39,6 @@ var nativeStores = []nativeStore{
 	{lockupdate.CommitCAS, proxytest.Kvrocks, time.Second, 0},
 }
 
-func TestContractWithoutLua(t *testing.T) {
-	for _, s := range nativeStores {
-		for name, cfg := range map[string]lockupdate.Config{
-			"":               {},
-			", sole writer":  {SoleWriter: true},
-			", no combining": {NoCombining: true},
-			", linger":       {Linger: 5 * time.Millisecond},
-			", master reads": {MasterReads: true},
-		} {
-			t.Run(s.commit.String()+name, func(t *testing.T) {
-				if name != "" || s.commit == lockupdate.CommitDELIFEQ || s.commit == lockupdate.CommitCAS {
-					long.Repeats(t)
-				}
-				cfg.Commit = s.commit
-				newBench(proxycompat.Codis32(), cfg).RunFake(t)
-			})
-		}
-	}
-}
-
 // eachNativeStore runs a test for each native store, on fake time.
 func eachNativeStore(t *testing.T, cfg lockupdate.Config, test func(t *testing.T, f *fixture, s nativeStore)) {
 	for _, s := range nativeStores {
