@@ -250,8 +250,8 @@ func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 	for i := range 4 {
 		own, onDemand := i%2 == 0, i >= 2
 		want := map[bool]int64{false: 3, true: 2}[onDemand] // acquire, read and commit; no acquire on demand
-		bubble(t, fmt.Sprintf("own keys=%t, on demand=%t", own, onDemand), func(t *testing.T) {
-			f := newFixture(t, lockupdate.Config{LockOnDemand: onDemand})
+		name, cfg := fmt.Sprintf("own keys=%t, on demand=%t", own, onDemand), lockupdate.Config{LockOnDemand: onDemand}
+		bubbleWith(t, name, cfg, func(t *testing.T, f *fixture) {
 			f.slow(time.Millisecond)
 			var alone, shared, renewed atomic.Int64
 			check := func(caller any, cmd redis.Cmder) {

@@ -174,7 +174,8 @@ func TestSlowFnDoesNotDelayEarlierCalls(t *testing.T) {
 		for _, before := range calls[:2] {
 			assert.LessOrEqual(t, before.at.Sub(began), 2*time.Millisecond, "a millisecond, and the commit")
 		}
-		assert.LessOrEqual(t, calls[3].at.Sub(began), time.Second+3*time.Millisecond, "the commit, and a renewal in the same flush, whose script is not cached yet")
+		assert.LessOrEqual(t, calls[3].at.Sub(began), time.Second+3*time.Millisecond,
+			"the commit, and a renewal in the same flush, whose script is not cached yet")
 		assert.Equal(t, "wwwabslowc", f.text(key))
 	})
 }

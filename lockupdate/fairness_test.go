@@ -32,7 +32,8 @@ type closedLoop struct {
 // run returns the number of updates of each process, and the commands per update.
 func (r closedLoop) run(t *testing.T) (done []int, commands float64) {
 	t.Helper()
-	f, key := warmFixture(t, lockupdate.Config{Commit: r.cfg.Commit})
+	f := newFixture(t, lockupdate.Config{Commit: r.cfg.Commit})
+	key := f.warmKey()
 	f.slow(r.latency)
 	f.hooks = r.hooks
 	done = make([]int, len(r.goroutines))
@@ -107,7 +108,7 @@ func TestWaitOnALock(t *testing.T) {
 		"only a hint":     {before: fields{"unwatch-waiting": "64"}},
 	} {
 		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-			f.putLock(lock+"s", tc.before, 10*time.Second)
+			f.putHash(lock+"s", tc.before, 10*time.Second)
 			waiter := start(t.Context(), f.store, key, appendText("x"))
 			time.Sleep(time.Second)
 			if tc.waiting != nil {
@@ -132,7 +133,7 @@ func TestNoHintInForeignLocks(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		rdb := f.direct()
 		ask := func(holder string) map[string]string {
-			f.putLock("l", map[string]string{holder: "1"}, 10*time.Second)
+			f.putHash("l", map[string]string{holder: "1"}, 10*time.Second)
 			refused := rdb.Eval(t.Context(), lockupdate.Scripts()["acquire"], []string{"l"}, "unwatch:A:1", 1000, 64, "").Val()
 			require.Equal(t, []any{int64(0), int64(10_000), int64(0)}, refused, "%q holds the lock", holder)
 			defer rdb.Del(t.Context(), "l")

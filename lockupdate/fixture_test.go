@@ -69,13 +69,6 @@ func newFixtureBehind(t *testing.T, proxy proxytest.Config, cfg lockupdate.Confi
 	return f
 }
 
-// warmFixture returns a fixture that has updated the returned key.
-func warmFixture(t *testing.T, cfg lockupdate.Config) (*fixture, rmw.Key) {
-	t.Helper()
-	f := newFixture(t, cfg)
-	return f, f.warmKey()
-}
-
 // bubble runs a subtest in a synctest bubble.
 func bubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Helper()

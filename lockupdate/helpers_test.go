@@ -253,11 +253,11 @@ func after(d time.Duration, fn rmw.UpdateFunc) rmw.UpdateFunc {
 
 // takeAsOther makes another owner hold the lock of key for ttl (0: forever).
 func (f *fixture) takeAsOther(key rmw.Key, ttl time.Duration) {
-	f.putLock(lock+key.Name, map[string]string{"another": "1"}, ttl)
+	f.putHash(lock+key.Name, fields("another=1"), ttl)
 }
 
-// putLock stores the fields of a lock, for ttl (0: forever).
-func (f *fixture) putLock(name string, fields map[string]string, ttl time.Duration) {
+// putHash stores a hash, like a lock, for ttl (0: forever).
+func (f *fixture) putHash(name string, fields map[string]string, ttl time.Duration) {
 	rdb := f.direct()
 	require.NoError(f.t, rdb.HSet(f.t.Context(), name, fields).Err())
 	if ttl > 0 {

@@ -81,9 +81,7 @@ func TestLateAcquire(t *testing.T) {
 // An update that takes its lock again has a new owner id. So a late release of the old id cannot
 // release the new lock.
 func TestEachRoundHasItsOwnOwnerID(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: time.Second})
-		key := f.warmKey()
+	withKey(t, lockupdate.Config{Lease: time.Second}, func(t *testing.T, f *fixture, key rmw.Key) {
 		stop := f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Times: -1, Action: proxytest.DropRequest})
 		f.update(key, duringFirstCall(func() {
 			time.Sleep(30 * time.Second)
@@ -166,9 +164,8 @@ func TestNoTakeoverFromWaiters(t *testing.T) {
 // A late acquire of the last owner, while its release is in flight, delays other processes no more
 // than any lost acquire.
 func TestTakeoverAfterALateAcquire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const lease = 10 * time.Second
-		f, key := warmFixture(t, lockupdate.Config{Lease: lease})
+	const lease = 10 * time.Second
+	withKey(t, lockupdate.Config{Lease: lease}, func(t *testing.T, f *fixture, key rmw.Key) {
 		other := f.another(lockupdate.Config{Lease: lease})
 		f.proxy.Inject(executedLate("acquire", 50*time.Millisecond)) // the retry is granted
 		f.proxy.Inject(proxytest.Fault{Match: isScript("release"), Action: proxytest.DropRequest})

@@ -111,7 +111,7 @@ func TestInspect(t *testing.T) {
 		require.NoError(t, l.Unlock(), "only the first counts")
 		f.waitReleases()
 
-		f.putLock(lock+"s", map[string]string{"9a1f:42": "3"}, 0)
+		f.putHash(lock+"s", fields("9a1f:42=3"), 0)
 		foreign := locking.Sequencer{Name: "s", Owner: "9a1f:42"}
 		assert.Equal(t, locking.Info{Sequencer: foreign, Held: true, Left: -time.Millisecond}, inspect())
 		f.set(lock+"s", "x", 0)
@@ -180,8 +180,8 @@ func TestDeadlockErrorNamesMaxHold(t *testing.T) {
 
 // A lock delay holds for the next caller in the same process, too.
 func TestLockDelayWithinAProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: 10 * time.Second, LockDelay: 5 * time.Second, MaxHold: time.Minute})
+	cfg := lockupdate.Config{Lease: 10 * time.Second, LockDelay: 5 * time.Second, MaxHold: time.Minute}
+	withFixture(t, cfg, func(t *testing.T, f *fixture) {
 		began := time.Now()
 		stuck := f.hold(t.Context(), f.store, "s")
 		time.Sleep(7 * time.Second)

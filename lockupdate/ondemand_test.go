@@ -238,8 +238,7 @@ func TestOnDemandToken(t *testing.T) {
 // If Token fails because another process holds the lock, fn handles the error, and its write is
 // guarded.
 func TestOnDemandTokenIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second})
+	withFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second}, func(t *testing.T, f *fixture) {
 		other := f.another(lockupdate.Config{})
 		for _, own := range []error{nil, errRoomFull} {
 			var held locking.Hold

@@ -58,10 +58,11 @@ func openBreaker(t *testing.T, s *lockupdate.Store) {
 // Calls wait out an outage of 700 ms, both before the breaker opens and while it is open. The
 // control fails fast.
 func TestCallsWaitOutAnOutage(t *testing.T) {
-	for _, name := range []string{"update", "read", "peek", "token"} {
+	for _, call := range []string{"update", "read", "peek", "token"} {
 		for _, open := range []bool{false, true} {
 			for failFast, limit := range map[bool]time.Duration{false: 0, true: -1} {
-				bubbleWith(t, fmt.Sprintf("%s,open=%t,failFast=%t", name, open, failFast), lockupdate.Config{}, func(t *testing.T, f *fixture) {
+				name := fmt.Sprintf("%s,open=%t,failFast=%t", call, open, failFast)
+				bubbleWith(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 					r, s := f.overNetwork(lockupdate.Config{MaxOutage: limit})
 					restore := r.Cut()
 					if open {
@@ -70,7 +71,7 @@ func TestCallsWaitOutAnOutage(t *testing.T) {
 					time.AfterFunc(700*time.Millisecond, restore)
 					ctx := timeout(t.Context(), t, 5*time.Second)
 					began := time.Now()
-					err := operations[name](ctx, s)
+					err := operations[call](ctx, s)
 					took := time.Since(began)
 					if failFast {
 						require.ErrorIs(t, err, rmw.ErrUnavailable)
@@ -150,11 +151,12 @@ func TestCloseEndsOutages(t *testing.T) {
 func TestOneTryASecondDuringAnOutage(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		var flushes, commands atomic.Int64
-		s, restore := f.cutOff(lockupdate.Config{MaxOutage: time.Minute}, hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
+		count := hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
 			flushes.Add(1)
 			commands.Add(int64(len(cmds)))
 			return next()
-		}))
+		})
+		s, restore := f.cutOff(lockupdate.Config{MaxOutage: time.Minute}, count)
 		flushes.Store(0)
 		commands.Store(0)
 		var all sync.WaitGroup

@@ -155,8 +155,7 @@ func (f *fixture) lockAll(names ...string) []locking.Hold {
 // TestLostLeaseEndsCtx. A failed renewal or flush costs no other lease.
 func TestPitfall05WatchdogStallsUnnoticed(t *testing.T) {
 	const lease = 10 * time.Second
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, lockupdate.Config{Lease: lease, MaxHold: time.Hour})
+	withFixture(t, lockupdate.Config{Lease: lease, MaxHold: time.Hour}, func(t *testing.T, f *fixture) {
 		var left atomic.Int64
 		left.Store(3)
 		f.rdb.AddHook(hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
@@ -253,9 +252,8 @@ func (c endingCtx) Done() <-chan struct{} {
 // spring-integration#3690). lockupdate has one poller per process, with growing jittered pauses,
 // and polls at the end of the holder's lease.
 func TestPitfall13Herd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const waiters, long = 100, 10 * time.Second
-		f, key := warmFixture(t, lockupdate.Config{MaxWait: long})
+	const waiters, long = 100, 10 * time.Second
+	withKey(t, lockupdate.Config{MaxWait: long}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.takeAsOther(key, 0)
 		var mu sync.Mutex
 		var last time.Time

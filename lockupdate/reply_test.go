@@ -216,7 +216,7 @@ func TestInvalidHintsDoNotEndALease(t *testing.T) {
 	for _, hint := range []string{"-1", "-7", "1e300", "-1e300", "inf", "-inf", "nan", "9223372036854775807", "3600000", "x", "", "\x00"} {
 		withKey(t, lockupdate.Config{Lease: time.Second}, func(t *testing.T, f *fixture, key rmw.Key) {
 			_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				f.putLock(lock+"s", map[string]string{"unwatch-waiting": hint}, 0)
+				f.putHash(lock+"s", map[string]string{"unwatch-waiting": hint}, 0)
 				select {
 				case <-ctx.Done():
 				case <-time.After(3 * time.Second):
@@ -246,7 +246,7 @@ func TestMalformedLocks(t *testing.T) {
 		for _, count := range []string{"1", "0", "-1", "x", "99999999999999999999", ""} {
 			withFixture(t, lockupdate.Config{MaxWait: time.Minute}, func(t *testing.T, f *fixture) {
 				what := fmt.Sprintf("%q: %q", field, count)
-				f.putLock(lock+"s", map[string]string{field: count}, 3*time.Second)
+				f.putHash(lock+"s", map[string]string{field: count}, 3*time.Second)
 				h, err := f.store.Inspect(t.Context(), testKey.Name)
 				require.NoError(t, err, what)
 				assert.GreaterOrEqual(t, h.Age, time.Duration(0), what)
@@ -302,57 +302,58 @@ func TestEndlessConfigs(t *testing.T) {
 
 // Errors match exactly their reasons, which tell callers how to react: a lock may be taken, lost, unreachable or abandoned.
 func TestErrorsMatchTheirReasons(t *testing.T) {
+	type doer = func(ctx context.Context, f *fixture) error
+	update := func(ctx context.Context, f *fixture) error { return operations["update"](ctx, f.store) }
+	left := func(after time.Duration) doer {
+		return func(ctx context.Context, f *fixture) error {
+			ctx, cancel := context.WithCancel(ctx)
+			if after == 0 {
+				cancel()
+			}
+			time.AfterFunc(after, cancel)
+			return update(ctx, f)
+		}
+	}
+	free := func(*fixture) {}
 	taken := func(f *fixture) { f.takeAsOther(testKey, 0) }
 	refused := func(script, text string) func(f *fixture) {
 		return func(f *fixture) { f.refuse(script, -1, text) }
 	}
-	left := func(ctx context.Context, after time.Duration) context.Context {
-		ctx, cancel := context.WithCancel(ctx)
-		if after == 0 {
-			cancel()
-		}
-		time.AfterFunc(after, cancel)
-		return ctx
-	}
-	update := operations["update"]
 	for name, tc := range map[string]struct {
 		before func(f *fixture)
-		do     func(ctx context.Context, s *lockupdate.Store) error
+		do     doer
 		op     string
 		are    []error
 	}{
 		"waited for MaxWait": {taken, update, "acquire", []error{rmw.ErrContended}},
-		"waited until the deadline": {taken, func(ctx context.Context, s *lockupdate.Store) error {
-			return update(timeout(ctx, t, time.Second), s)
+		"waited until the deadline": {taken, func(ctx context.Context, f *fixture) error {
+			return update(timeout(ctx, f.t, time.Second), f)
 		}, "acquire", []error{rmw.ErrContended, context.DeadlineExceeded}},
-		"waited and left": {taken, func(ctx context.Context, s *lockupdate.Store) error {
-			return update(left(ctx, time.Second), s)
-		}, "acquire", []error{rmw.ErrContended, context.Canceled}},
-		"left before": {nil, func(ctx context.Context, s *lockupdate.Store) error {
-			return update(left(ctx, 0), s)
-		}, "update", []error{context.Canceled}},
-		"did not wait": {taken, func(ctx context.Context, s *lockupdate.Store) error {
-			return s.TryLock(ctx, "s", nothing)
+		"waited and left": {taken, left(time.Second), "acquire", []error{rmw.ErrContended, context.Canceled}},
+		"left before":     {free, left(0), "update", []error{context.Canceled}},
+		"did not wait": {taken, func(ctx context.Context, f *fixture) error {
+			return f.store.TryLock(ctx, "s", nothing)
 		}, "lock", []error{rmw.ErrContended}},
-		"lost": {func(f *fixture) {
-			time.AfterFunc(time.Second, func() { f.direct().Del(context.Background(), lock+"s") })
-		}, func(ctx context.Context, s *lockupdate.Store) error {
-			return s.WithLock(ctx, "s", func(ctx context.Context) error { <-ctx.Done(); return nil })
+		"lost": {free, func(ctx context.Context, f *fixture) error {
+			return f.store.WithLock(ctx, "s", func(ctx context.Context) error {
+				assert.NoError(t, f.direct().Del(ctx, lock+"s").Err())
+				<-ctx.Done()
+				return nil
+			})
 		}, "unlock", []error{rmw.ErrLockLost}},
-		"in doubt":              {refused("commit_string", connReset), update, "commit", []error{rmw.ErrOutcomeUnknown}},
-		"refused by the server": {refused("acquire", "NOPERM this user has no permissions"), update, "acquire", []error{rmw.ErrUnsupported}},
+		"in doubt": {refused("commit_string", connReset), update, "commit", []error{rmw.ErrOutcomeUnknown}},
+		"refused by the server": {refused("acquire", "NOPERM this user has no permissions"), update,
+			"acquire", []error{rmw.ErrUnsupported}},
 		"refused by Codis": {refused("acquire", "ERR handle request, command 'EVALSHA' is not allowed"), update,
 			"acquire", []error{rmw.ErrUnsupported}},
 		"unreachable":         {refused("acquire", connReset), update, "acquire", []error{rmw.ErrUnavailable}},
 		"wrong kind of lock":  {func(f *fixture) { f.set(lock+"s", "", 0) }, update, "acquire", []error{rmw.ErrWrongKind}},
-		"wrong kind of value": {func(f *fixture) { f.putLock("s", map[string]string{"f": "v"}, 0) }, update, "read", []error{rmw.ErrWrongKind}},
-		"closed":              {func(f *fixture) { assert.NoError(t, f.store.Close()) }, update, "update", []error{rmw.ErrClosed}},
+		"wrong kind of value": {func(f *fixture) { f.putHash("s", fields("f=v"), 0) }, update, "read", []error{rmw.ErrWrongKind}},
+		"closed":              {func(f *fixture) { assert.NoError(f.t, f.store.Close()) }, update, "update", []error{rmw.ErrClosed}},
 	} {
 		bubbleWith(t, name, lockupdate.Config{MaxWait: 5 * time.Second}, func(t *testing.T, f *fixture) {
-			if tc.before != nil {
-				tc.before(f)
-			}
-			err := tc.do(t.Context(), f.store)
+			tc.before(f)
+			err := tc.do(t.Context(), f)
 			var own *rmw.Error
 			require.ErrorAs(t, err, &own)
 			assert.Equal(t, []string{"lockupdate", tc.op, "s"}, []string{own.Path, own.Op, own.Key})
