@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -97,24 +96,32 @@ func TestLongFairBetweenProcesses(t *testing.T) {
 	}
 }
 
-// A waiter sets a hint in a lock of this package. It does not change a foreign lock, like one of Redisson, and waits for its
-// release or the end of its lease. A lock is free if a release field by field left only the hint.
+// A waiter sets a hint in a lock of this package. It does not change a foreign lock, whatever the name of its owner, and waits for
+// its release or the end of its lease: after a release field by field, a hint would look like an owner. If such a release left
+// only the hint, the lock is free.
 func TestWaitOnALock(t *testing.T) {
-	type fields = map[string]string
-	for name, tc := range map[string]struct{ before, waiting fields }{
-		"of this package": {fields{"unwatch:AAAABBBBCCCCDDDD:1": "1"}, fields{"unwatch:AAAABBBBCCCCDDDD:1": "1", "unwatch-waiting": "64"}},
-		"of Redisson":     {fields{"8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47": "2"}, fields{"8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47": "2"}},
-		"without a name":  {fields{"": "1"}, fields{"": "1"}},
-		"only a hint":     {before: fields{"unwatch-waiting": "64"}},
+	const hint = "unwatch-waiting"
+	type lockFields = map[string]string
+	cases := map[string]struct{ before, waiting lockFields }{
+		"ours":        {lockFields{"unwatch:B:1": "1"}, lockFields{"unwatch:B:1": "1", hint: "64"}}, // the longest pause
+		"only a hint": {before: lockFields{hint: "64"}},
+	}
+	for _, owner := range []string{
+		"", "?", "another", "unwatch", "Unwatch:B:1", " unwatch:B:1", "unwatch-waiting:", "8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47",
+		"0190163d8694739baea5966c26f8ad91", "47-0190163d-8694-739b-aea5-966c26f8ad91", "47@NB2HI4DTHIXS6", "\x01\x90\x16\x3d",
 	} {
+		foreign := lockFields{owner: "2"}
+		cases[fmt.Sprintf("of %q", owner)] = struct{ before, waiting lockFields }{foreign, foreign}
+	}
+	for name, tc := range cases {
 		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-			f.putHash(lock+"s", tc.before, 10*time.Second)
+			f.putHash(lock+"s", tc.before, 3*time.Second)
 			waiter := start(t.Context(), f.store, key, appendText("x"))
 			time.Sleep(time.Second)
 			if tc.waiting != nil {
 				assert.False(t, waiter.ended())
-				assert.Equal(t, tc.waiting, f.direct().HGetAll(t.Context(), lock+"s").Val(), "the hint is the longest pause")
-				assert.Equal(t, 9*time.Second, f.ttl(lock+"s"))
+				assert.Equal(t, tc.waiting, f.direct().HGetAll(t.Context(), lock+"s").Val())
+				assert.Equal(t, 2*time.Second, f.ttl(lock+"s"))
 			} else {
 				assert.True(t, waiter.ended())
 				assert.Zero(t, waiter.res.Waited)
@@ -125,28 +132,6 @@ func TestWaitOnALock(t *testing.T) {
 			assert.False(t, f.hasLock("s"))
 		})
 	}
-}
-
-// A waiter sets no hint in a foreign lock, whatever the name of its owner. After a release field by
-// field, a hint would look like an owner.
-func TestNoHintInForeignLocks(t *testing.T) {
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		rdb := f.direct()
-		ask := func(holder string) map[string]string {
-			f.putHash("l", map[string]string{holder: "1"}, 10*time.Second)
-			refused := rdb.Eval(t.Context(), lockupdate.Scripts()["acquire"], []string{"l"}, "unwatch:A:1", 1000, 64, "").Val()
-			require.Equal(t, []any{int64(0), int64(10_000), int64(0)}, refused, "%q holds the lock", holder)
-			defer rdb.Del(t.Context(), "l")
-			return rdb.HGetAll(t.Context(), "l").Val()
-		}
-		assert.Contains(t, ask("unwatch:B:1"), "unwatch-waiting", "negative control: one of ours")
-		for _, holder := range []string{
-			"?", "another", "unwatch", "Unwatch:B:1", " unwatch:B:1", "unwatch-waiting:", "8f14e45f-ceea-467f-a8e5-1b2c3d4e5f60:47",
-			"0190163d8694739baea5966c26f8ad91", "47-0190163d-8694-739b-aea5-966c26f8ad91", "47@NB2HI4DTHIXS6", "\x01\x90\x16\x3d",
-		} {
-			assert.Equal(t, map[string]string{holder: "1"}, ask(holder))
-		}
-	})
 }
 
 // A process that had to wait for a lock uses it for the updates that follow at once. Without
