@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -189,19 +188,16 @@ func TestKeysShareFlushes(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return next()
 		}))
-		before := f.meter.Read()
-		var wg sync.WaitGroup
-		for i := range goroutines {
-			wg.Go(func() {
+		trips := f.trips(func() {
+			concurrently(goroutines, func(i int) {
 				for range each {
 					_, err := f.store.Update(t.Context(), rmw.Key{Name: fmt.Sprint(i)}, appendText("x"))
 					assert.NoError(t, err)
 				}
 			})
-		}
-		wg.Wait()
-		f.waitReleases()
-		assert.Less(t, float64(f.meter.Read().Sub(before).RoundTrips)/(goroutines*each), 0.6)
+			f.waitReleases()
+		})
+		assert.Less(t, float64(trips)/(goroutines*each), 0.6)
 	})
 }
 
@@ -293,15 +289,11 @@ func TestCommandsCarryNoForeignCtxValues(t *testing.T) {
 					duringFirstCall(func() { during(key.Name) }, appendText(id+",")))
 				assert.NoError(t, err)
 			}
-			var all sync.WaitGroup
-			for i := range 64 {
-				all.Go(func() {
-					for range 3 { // a longer value would be sent as its digest
-						update(fmt.Sprint("c", i), func(string) {})
-					}
-				})
-			}
-			all.Wait()
+			concurrently(64, func(i int) {
+				for range 3 { // a longer value would be sent as its digest
+					update(fmt.Sprint("c", i), func(string) {})
+				}
+			})
 			f.waitReleases()
 			assert.Positive(t, shared.Load())
 			time.Sleep(2 * time.Second) // a contended key takes the lock for a second, also on demand

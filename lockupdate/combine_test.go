@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,20 +87,16 @@ func goroutineID() string {
 func TestFnRunsOnItsCallersGoroutine(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		f.slow(time.Millisecond)
-		var wg sync.WaitGroup
-		for range 32 {
-			wg.Go(func() {
-				own := goroutineID()
-				for range 5 {
-					_, err := f.store.Update(called(t, own), testKey, within(func(ctx context.Context) {
-						assert.Equal(t, own, goroutineID())
-						assert.Equal(t, own, ctx.Value(callKey{}))
-					}, appendText("x")))
-					assert.NoError(t, err)
-				}
-			})
-		}
-		wg.Wait()
+		concurrently(32, func(int) {
+			own := goroutineID()
+			for range 5 {
+				_, err := f.store.Update(called(t, own), testKey, within(func(ctx context.Context) {
+					assert.Equal(t, own, goroutineID())
+					assert.Equal(t, own, ctx.Value(callKey{}))
+				}, appendText("x")))
+				assert.NoError(t, err)
+			}
+		})
 		assert.Len(t, f.text(testKey), 32*5)
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -188,35 +187,31 @@ func TestNoIncrementIsLost(t *testing.T) {
 	} {
 		bubbleWith(t, name, cfg, func(t *testing.T, f *fixture) {
 			var incremented [3]atomic.Int64
-			var wg sync.WaitGroup
-			for w := range 4 {
-				s, direct := []*lockupdate.Store{f.store, f.another(cfg)}[w%2], f.direct()
-				rng := rand.New(rand.NewPCG(uint64(w), 1))
-				wg.Go(func() {
-					for range 40 {
-						n, m, beside := rng.IntN(3), rng.IntN(3), rng.IntN(3) == 0
-						field := fmt.Sprint("f", n)
-						fn := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-							was, _ := cur.Field(field)
-							i, _ := strconv.Atoi(was)
-							return cur.With(field, strconv.Itoa(i+1)), nil
-						}
-						res, err := s.Update(t.Context(), hashKey, duringFirstCall(func() {
-							if beside {
-								assert.NoError(t, direct.HIncrBy(t.Context(), "h", fmt.Sprint("f", m), 1).Err())
-								incremented[m].Add(1)
-							}
-						}, fn))
-						if !assert.NoError(t, err) {
-							return
-						}
-						incremented[n].Add(1)
-						again, err := fn(t.Context(), res.Before)
-						assert.True(t, err == nil && again.Equal(res.After), "fn(Before) differs from After")
+			stores := []*lockupdate.Store{f.store, f.another(cfg)}
+			concurrently(4, func(w int) {
+				s, direct, rng := stores[w%2], f.direct(), rand.New(rand.NewPCG(uint64(w), 1))
+				for range 40 {
+					n, m, beside := rng.IntN(3), rng.IntN(3), rng.IntN(3) == 0
+					field := fmt.Sprint("f", n)
+					fn := func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+						was, _ := cur.Field(field)
+						i, _ := strconv.Atoi(was)
+						return cur.With(field, strconv.Itoa(i+1)), nil
 					}
-				})
-			}
-			wg.Wait()
+					res, err := s.Update(t.Context(), hashKey, duringFirstCall(func() {
+						if beside {
+							assert.NoError(t, direct.HIncrBy(t.Context(), "h", fmt.Sprint("f", m), 1).Err())
+							incremented[m].Add(1)
+						}
+					}, fn))
+					if !assert.NoError(t, err) {
+						return
+					}
+					incremented[n].Add(1)
+					again, err := fn(t.Context(), res.Before)
+					assert.True(t, err == nil && again.Equal(res.After), "fn(Before) differs from After")
+				}
+			})
 			stored := f.value(hashKey)
 			for n := range incremented {
 				s, _ := stored.Field(fmt.Sprint("f", n))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,11 +165,20 @@ func (c *pendingCall) ended() bool {
 
 // start calls Update on its own goroutine, and returns when that blocks.
 func start(ctx context.Context, s rmw.Store, key rmw.Key, fn rmw.UpdateFunc) *pendingCall {
+	return startCall(func() (rmw.Result, error) { return s.Update(ctx, key, fn) })
+}
+
+// startLocked is start for WithLock.
+func startLocked(ctx context.Context, s *lockupdate.Store, name string, fn func(context.Context) error) *pendingCall {
+	return startCall(func() (rmw.Result, error) { return rmw.Result{}, s.WithLock(ctx, name, fn) })
+}
+
+func startCall(do func() (rmw.Result, error)) *pendingCall {
 	c := &pendingCall{done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
 		defer func() { c.panicked, c.at = recover(), time.Now() }()
-		c.res, c.err = s.Update(ctx, key, fn)
+		c.res, c.err = do()
 		c.returned = true
 	}()
 	synctest.Wait()
@@ -265,6 +275,15 @@ func (f *fixture) putHash(name string, fields map[string]string, ttl time.Durati
 	}
 }
 
+// concurrently calls do with 0 to n-1, each on its own goroutine, and waits for all.
+func concurrently(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { do(i) })
+	}
+	wg.Wait()
+}
+
 func wait(calls ...*pendingCall) {
 	for _, c := range calls {
 		<-c.done
@@ -277,6 +296,7 @@ func succeed(t *testing.T, calls ...*pendingCall) {
 	for _, c := range calls {
 		<-c.done
 		require.NoError(t, c.err)
+		require.True(t, c.returned, "panicked: %v", c.panicked)
 	}
 }
 

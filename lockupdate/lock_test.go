@@ -42,14 +42,13 @@ func TestUpdateWithinWithLock(t *testing.T) {
 // between them without commands.
 func TestSectionsAndUpdatesShareAQueue(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		go func() {
-			assert.NoError(t, f.store.WithLock(t.Context(), "s", func(context.Context) error {
-				time.Sleep(3 * time.Second)
-				return f.direct().Set(t.Context(), "s", "section,", 0).Err()
-			}))
-		}()
-		synctest.Wait()
+		section := startLocked(t.Context(), f.store, "s", func(context.Context) error {
+			time.Sleep(3 * time.Second)
+			f.set("s", "section,", 0)
+			return nil
+		})
 		res := f.update(key, appendText("update"))
+		succeed(t, section)
 		assert.Equal(t, "section,update", res.After.Text())
 		assert.Equal(t, 3*time.Second, res.Waited)
 		f.waitReleases()
@@ -229,15 +228,13 @@ func TestCollidingLockNamesAreRefused(t *testing.T) {
 func TestErrorsOfQueuedCallsNameTheirOp(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 		f.takeAsOther(key, 0)
-		locked := make(chan error, 1)
-		go func() { locked <- f.store.WithLock(t.Context(), "s", nothing) }()
-		synctest.Wait()
+		locked := startLocked(t.Context(), f.store, "s", nothing)
 		update := start(t.Context(), f.store, key, appendText("x"))
 		f.refuse("acquire", 1, "LOADING")
+		wait(locked, update)
 		var e *rmw.Error
-		require.ErrorAs(t, <-locked, &e)
+		require.ErrorAs(t, locked.err, &e)
 		assert.Equal(t, "lock", e.Op)
-		wait(update)
 		require.ErrorAs(t, update.err, &e)
 		assert.Equal(t, "acquire", e.Op)
 	})
@@ -264,11 +261,10 @@ func TestCloseAfterTheClient(t *testing.T) {
 		unblock := f.block("release")
 		require.NoError(t, operations["update"](t.Context(), s))
 		require.NoError(t, rdb.Close())
-		closed := make(chan error, 1)
-		go func() { closed <- s.Close() }()
-		synctest.Wait()
+		closing := startCall(func() (rmw.Result, error) { return rmw.Result{}, s.Close() })
 		unblock()
-		require.ErrorContains(t, <-closed, "not released")
+		wait(closing)
+		require.ErrorContains(t, closing.err, "not released")
 	})
 }
 

@@ -177,13 +177,12 @@ func TestObserverOfAQueuedCall(t *testing.T) {
 	withWatcher(t, func(t *testing.T, f *fixture, w *watcher) {
 		w.waits = true
 		l := f.hold(called(t, "first"), f.store, "s")
-		done := make(chan error)
-		go func() { done <- f.store.WithLock(called(t, "second"), "s", nothing) }()
+		second := startLocked(called(t, "second"), f.store, "s", nothing)
 		time.Sleep(3 * time.Second)
 		require.NoError(t, f.direct().Del(t.Context(), lock+"s").Err())
 		<-l.Context().Done()
 		require.ErrorIs(t, l.Unlock(), rmw.ErrLockLost)
-		require.NoError(t, <-done)
+		succeed(t, second)
 		f.waitReleases()
 		assert.ElementsMatch(t, []string{
 			"first: acquired s 0s", "second: waiting s 0s", "first: lost s 5s",
@@ -196,15 +195,12 @@ func TestObserverOfAQueuedCall(t *testing.T) {
 // row. It is taken from the server once. A call that ends without the lock is told, however it ends.
 func TestObserverOfHandovers(t *testing.T) {
 	withWatcher(t, func(t *testing.T, f *fixture, w *watcher) {
-		var sections sync.WaitGroup
+		var sections []*pendingCall
 		section := func(name string, hold time.Duration) {
-			sections.Go(func() {
-				assert.NoError(t, f.store.WithLock(called(t, name), "s", func(context.Context) error {
-					time.Sleep(hold)
-					return nil
-				}))
-			})
-			synctest.Wait()
+			sections = append(sections, startLocked(called(t, name), f.store, "s", func(context.Context) error {
+				time.Sleep(hold)
+				return nil
+			}))
 		}
 		section("slow", 5*time.Second)
 		require.ErrorIs(t, f.store.TryLock(called(t, "try"), "s", nothing), rmw.ErrContended)
@@ -214,8 +210,7 @@ func TestObserverOfHandovers(t *testing.T) {
 		first := start(called(t, "first"), f.store, testKey, after(time.Second, put("1")))
 		second := start(called(t, "second"), f.store, testKey, after(time.Second, put("2")))
 		section("last", 3*time.Second)
-		sections.Wait()
-		succeed(t, first, second)
+		succeed(t, append(sections, first, second)...)
 		wait(left)
 		require.ErrorIs(t, left.err, rmw.ErrContended)
 		f.waitReleases()
@@ -331,6 +326,8 @@ func TestSequencerOfANestedUpdate(t *testing.T) {
 // withWatcher is withFixture, with an Observer.
 func withWatcher(t *testing.T, test func(t *testing.T, f *fixture, w *watcher)) {
 	t.Helper()
-	w := new(watcher)
-	withFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe}, func(t *testing.T, f *fixture) { test(t, f, w) })
+	synctest.Test(t, func(t *testing.T) {
+		w := new(watcher)
+		test(t, newFixture(t, lockupdate.Config{Lease: 10 * time.Second, Observer: w.observe}), w)
+	})
 }

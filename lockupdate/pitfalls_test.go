@@ -117,17 +117,11 @@ func TestPitfall04RenewalAfterUnlock(t *testing.T) {
 		const lease = 10 * time.Second
 		bubbleWithKey(t, name, lockupdate.Config{Lease: lease}, func(t *testing.T, f *fixture, _ rmw.Key) {
 			f.proxy.Inject(proxytest.Fault{Match: isScript("renew"), Action: proxytest.Delay, Delay: lease / 5})
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				defer func() { _ = recover() }()
-				_ = f.store.WithLock(t.Context(), "s", func(context.Context) error {
-					time.Sleep(lease * 6 / 10) // a renewal is in flight
-					end()
-					return nil
-				})
-			}()
-			<-done
+			wait(startLocked(t.Context(), f.store, "s", func(context.Context) error {
+				time.Sleep(lease * 6 / 10) // a renewal is in flight
+				end()
+				return nil
+			}))
 			f.waitReleases()
 			assert.Equal(t, []string{"acquire", "renew", "release"}, slices.Compact(f.calls()))
 			f.proxy.ResetCalls()
@@ -206,29 +200,24 @@ func TestPitfall06UnlimitedRenewal(t *testing.T) {
 // poll: see TestPitfall22RetryLimits. Within a process, a caller that leaves wakes the next one.
 func TestPitfall12LostWakeUp(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
-		use := func(ctx context.Context, section bool) error {
+		use := func(ctx context.Context, section bool) *pendingCall {
 			if section {
-				return f.store.WithLock(ctx, "s", nothing)
+				return startLocked(ctx, f.store, "s", nothing)
 			}
-			_, err := f.store.Update(ctx, key, appendText("x"))
-			return err
+			return start(ctx, f.store, key, appendText("x"))
 		}
 		left := 0
 		for i := range 40 { // in half of the rounds, the leaver gets the lock first
 			l := f.lockAll("s")[0]
 			ctx, cancel := context.WithCancel(t.Context())
-			leaver, stayer := make(chan error, 1), make(chan error, 1)
-			go func() { leaver <- use(endingCtx{ctx, cancel}, i%2 == 0) }()
-			synctest.Wait()
-			go func() { stayer <- use(t.Context(), i%4 < 2) }()
-			synctest.Wait()
+			leaver, stayer := use(endingCtx{ctx, cancel}, i%2 == 0), use(t.Context(), i%4 < 2)
 			require.NoError(t, l.Unlock())
 			began := time.Now()
-			if err := <-leaver; err != nil {
-				require.ErrorIs(t, err, context.Canceled)
+			if wait(leaver); leaver.err != nil {
+				require.ErrorIs(t, leaver.err, context.Canceled)
 				left++
 			}
-			require.NoError(t, <-stayer)
+			succeed(t, stayer)
 			require.Less(t, time.Since(began), time.Second)
 		}
 		assert.Positive(t, left)

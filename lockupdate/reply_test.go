@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -106,14 +105,10 @@ func TestTruncatedReplyIsAnError(t *testing.T) {
 					})
 					// Reads in one flush.
 					f.proxy.Inject(proxytest.Fault{Match: cut, Action: proxytest.DropReply, Keep: keep})
-					var all sync.WaitGroup
-					for range 5 {
-						all.Go(func() {
-							v, err := f.store.Read(t.Context(), test.key)
-							assert.True(t, err != nil || v.Equal(test.value), "%d bytes: %v was read", keep, v.Exists())
-						})
-					}
-					all.Wait()
+					concurrently(5, func(int) {
+						v, err := f.store.Read(t.Context(), test.key)
+						assert.True(t, err != nil || v.Equal(test.value), "%d bytes: %v was read", keep, v.Exists())
+					})
 				})
 			}
 		})
