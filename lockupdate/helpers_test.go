@@ -173,6 +173,11 @@ func startLocked(ctx context.Context, s *lockupdate.Store, name string, fn func(
 	return startCall(func() (rmw.Result, error) { return rmw.Result{}, s.WithLock(ctx, name, fn) })
 }
 
+// startClose is start for Close.
+func startClose(s *lockupdate.Store) *pendingCall {
+	return startCall(func() (rmw.Result, error) { return rmw.Result{}, s.Close() })
+}
+
 func startCall(do func() (rmw.Result, error)) *pendingCall {
 	c := &pendingCall{done: make(chan struct{})}
 	go func() {

@@ -261,7 +261,7 @@ func TestCloseAfterTheClient(t *testing.T) {
 		unblock := f.block("release")
 		require.NoError(t, operations["update"](t.Context(), s))
 		require.NoError(t, rdb.Close())
-		closing := startCall(func() (rmw.Result, error) { return rmw.Result{}, s.Close() })
+		closing := startClose(s)
 		unblock()
 		wait(closing)
 		require.ErrorContains(t, closing.err, "not released")

@@ -170,19 +170,15 @@ func TestOnDemandMaxHold(t *testing.T) {
 func TestOnDemandClose(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		s, other := lockupdate.New(f.rdb, onDemand), f.another(lockupdate.Config{})
-		var wg sync.WaitGroup
+		var closing *pendingCall
 		_, err := s.Update(t.Context(), testKey, duringFirstCall(func() {
 			held := f.hold(t.Context(), other, "s")
 			f.writeBeside()
-			wg.Go(func() { assert.NoError(t, s.Close()) })
-			wg.Go(func() {
-				time.Sleep(time.Second)
-				assert.NoError(t, held.Unlock())
-			})
-			synctest.Wait()
+			closing = startClose(s)
+			time.AfterFunc(time.Second, func() { assert.NoError(t, held.Unlock()) })
 		}, appendText("x")))
 		require.NoError(t, err)
-		wg.Wait()
+		succeed(t, closing)
 		assert.Equal(t, "theirsx", f.text(testKey))
 	})
 }

@@ -270,7 +270,7 @@ func TestPitfall13Herd(t *testing.T) {
 
 // A lock that identifies its owner by goroutine or thread admits other work on it, and excludes the
 // owner's helpers (redisson#3580, redisson#4178, redisson#4956, redisson#6662, redisson#6881).
-// lockupdate identifies the owner by ctx: see also the clauses other-ctx, nested-elsewhere and stale-ctx of locktest.
+// lockupdate identifies the owner by ctx: see also the clauses nested-elsewhere and stale-ctx of locktest.
 func TestPitfall14ReentrancyByGoroutine(t *testing.T) {
 	withFixture(t, lockupdate.Config{MaxWait: time.Second}, func(t *testing.T, f *fixture) {
 		var outlived context.Context
