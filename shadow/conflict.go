@@ -101,7 +101,7 @@ func (c *conflict) run() (settled bool) {
 func (c *conflict) try(fn rmw.UpdateFunc) (a attempt) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.Timeout)
 	defer cancel()
-	defer recoverAs(&a.err)
+	defer c.counters.recoverAs(&a.err)
 	a.Result, a.err = c.hidden.store.Update(ctx, c.key, fn)
 	return a
 }

@@ -1,7 +1,10 @@
 package shadow
 
 import (
+	"fmt"
+	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,6 +21,7 @@ type counters struct {
 	cfg        Config
 	redactor   *diff.Redactor
 	operations atomic.Pointer[map[opName]*operation] // replaced, never changed
+	panicked   sync.Once
 
 	mu       sync.Mutex
 	started  time.Time
@@ -187,9 +191,17 @@ func (c *counters) locked(f func(h *report.Health)) {
 	f(&c.health)
 }
 
+// logPanic logs the stack of the first panic. The panic's own text may be private.
+func (c *counters) logPanic(p any) {
+	c.panicked.Do(func() {
+		slog.Error("shadow: a panic was caught; later ones are counted only", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	})
+}
+
 // onPanic counts a panic of a comparison and calls instead. It must be deferred itself.
 func (c *counters) onPanic(instead func()) {
-	if recover() != nil {
+	if p := recover(); p != nil {
+		c.logPanic(p)
 		c.locked(func(h *report.Health) { h.Panics++ })
 		instead()
 	}

@@ -45,7 +45,8 @@
 // queue. It allocates nothing and never waits, in any state of the other store. When
 // the queue is full, by count or by bytes, the Store drops calls and counts them. The hidden
 // path has its own workers, time limits, rate limit and circuit breaker; a panic there is
-// counted. [Store.Kill] switches everything off, for good, without a call of any store.
+// counted, and [slog.Default] gets the stack of the first one. [Store.Kill] switches everything
+// off, for good, without a call of any store.
 //
 // The Store samples whole keys, by a hash of their names, and never single updates: a chain
 // with a missing link proves nothing.

@@ -54,7 +54,7 @@ func (h *hiddenPath) call(do func(ctx context.Context) error) error {
 	_, err := h.breaker.Execute(func() (_ struct{}, err error) {
 		ctx, cancel := context.WithTimeout(h.ctx, h.timeout)
 		defer cancel()
-		defer recoverAs(&err)
+		defer h.counters.recoverAs(&err)
 		return struct{}{}, do(ctx)
 	})
 	if err == nil || !h.ended() { // an error after Close or Kill says nothing about the path
@@ -72,8 +72,9 @@ func (h *hiddenPath) call(do func(ctx context.Context) error) error {
 }
 
 // recoverAs turns a panic into errPanicked. It must be deferred itself.
-func recoverAs(err *error) {
-	if recover() != nil {
+func (c *counters) recoverAs(err *error) {
+	if p := recover(); p != nil {
+		c.logPanic(p)
 		*err = errPanicked
 	}
 }

@@ -1,7 +1,9 @@
 package shadow_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -166,6 +168,37 @@ func TestFnRunsOnServingPathOnly(t *testing.T) {
 		assert.EqualValues(t, 100, compared(drained(t, s), report.Lockstep))
 		assert.Equal(t, 100, runs)
 	})
+}
+
+// broken is a store that panics.
+type broken struct{ rmw.Store }
+
+func (broken) Update(context.Context, rmw.Key, rmw.UpdateFunc) (rmw.Result, error) { panic("oops") }
+
+// The log has the stack of the first panic, of the user's Project or of the candidate, and not its text.
+func TestFirstPanicIsLogged(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	project := func(rmw.Value) (rmw.Value, error) { panic("oops") }
+	for where, start := range map[string]func(t *testing.T) *shadow.Store{
+		"TestFirstPanicIsLogged": func(t *testing.T) *shadow.Store {
+			return open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Domains: map[string]shadow.Domain{"n": {Project: project}}})
+		},
+		"broken.Update": func(t *testing.T) *shadow.Store {
+			return open(t, rmwtest.NewMemory(), broken{rmwtest.NewMemory()}, shadow.Config{})
+		},
+	} {
+		run(t, where, func(t *testing.T) {
+			var log bytes.Buffer
+			slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+			s := start(t)
+			calls(t, s, 10, 10)
+			assert.Greater(t, drained(t, s).Health.Panics, int64(1))
+			assert.Equal(t, 1, strings.Count(log.String(), "a panic was caught"))
+			assert.Contains(t, log.String(), where)
+			assert.NotContains(t, log.String(), "oops")
+		})
+	}
 }
 
 // A panic of the user's Project is counted, and leaves no call in flight: the queue would fill up for good.

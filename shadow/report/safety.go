@@ -123,7 +123,7 @@ func (j *judgement) health() {
 	}
 	g = j.gate("panics", 1, wrap.Grouped(h.Panics), "0")
 	if h.Panics > 0 {
-		g.fail("the candidate or a comparison panicked: its stack is in the log")
+		g.fail("the candidate or a comparison panicked: the log of the process has the stack of the first panic")
 	}
 }
 
