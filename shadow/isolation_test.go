@@ -182,7 +182,8 @@ func TestFirstPanicIsLogged(t *testing.T) {
 	project := func(rmw.Value) (rmw.Value, error) { panic("oops") }
 	for where, start := range map[string]func(t *testing.T) *shadow.Store{
 		"TestFirstPanicIsLogged": func(t *testing.T) *shadow.Store {
-			return open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Domains: map[string]shadow.Domain{"n": {Project: project}}})
+			cfg := shadow.Config{Domains: map[string]shadow.Domain{"n": {Project: project}}}
+			return open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), cfg)
 		},
 		"broken.Update": func(t *testing.T) *shadow.Store {
 			return open(t, rmwtest.NewMemory(), broken{rmwtest.NewMemory()}, shadow.Config{})

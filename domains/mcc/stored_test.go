@@ -18,8 +18,8 @@ import (
 // full is a document with every field, and foreign ones beside each. Its fields are in the order in which they
 // are written.
 const full = `{"format":1,"version":3,"applied":[{"id":"x","op":"SetMax"}],"id":"a","tenant_id":"t","status":"online",` +
-	`"accepting":true,"max":4,"groups":["g"],"slots":{"other":{"epoch":1,"state":"held","since":4,"forced":true,"foreign":` + entities.Foreign +
-	`},"s":{"epoch":5,"state":"reserved","since":5,"until":9,"foreign":` + entities.Foreign +
+	`"accepting":true,"max":4,"groups":["g"],"slots":{"other":{"epoch":1,"state":"held","since":4,"forced":true,"foreign":` +
+	entities.Foreign + `},"s":{"epoch":5,"state":"reserved","since":5,"until":9,"foreign":` + entities.Foreign +
 	`}},"last_assigned_at":6,"status_at":7,"updated_at":8,"foreign":` + entities.Foreign + `}`
 
 // The stored form of an agent is a contract with other services, whose fields are kept.

@@ -18,8 +18,8 @@ func example() *Report {
 	r := &Report{
 		Schema: Schema, Profile: "codis", Began: began, Ended: began.Add(90 * time.Minute), Verdict: Findings,
 		Uses: 1234, Commands: 7654321, Clients: 42,
-		Servers: []Server{{Addr: "redis-with-a-long-name.svc.cluster.example:6379", Version: "7.0.15", Product: "Redis 7.0.15", Role: "master",
-			Commands: 7654321, Clients: 42, Looks: 5401, Lists: 540}},
+		Servers: []Server{{Addr: "redis-with-a-long-name.svc.cluster.example:6379", Version: "7.0.15", Product: "Redis 7.0.15",
+			Role: "master", Commands: 7654321, Clients: 42, Looks: 5401, Lists: 540}},
 		Findings: []Finding{
 			{
 				Rule: "MC101", Severity: rules.Error, Command: "WATCH", Stat: Stat{1234, 2, 0}, Held: 2, Why: "WATCH is refused",
@@ -34,9 +34,10 @@ func example() *Report {
 				Why: "hash tags", Remark: "rare", Held: 1, Servers: map[string]Stat{"redis:6379": {Calls: 3}}},
 		},
 		Attributed: []Attributed{{"redis:6379", "PUBLISH", 300, "the hello of 1 sentinel"}},
-		Denied:     []Denied{{Count: 2, Object: "watch", Username: "desk", Context: "lua", Server: "redis:6379", Who: Who{Host: "10.0.0.7"}}},
-		Unseen:     []Unseen{{"redis:6379", "CLIENT LIST", "NOPERM no", "ACL SETUSER watcher +client|list"}},
-		Monitored:  []Monitored{{"redis:6379", 10000, 1, 3.2, "its time was over"}},
+		Denied: []Denied{{Count: 2, Object: "watch", Username: "desk", Context: "lua", Server: "redis:6379",
+			Who: Who{Host: "10.0.0.7"}}},
+		Unseen:    []Unseen{{"redis:6379", "CLIENT LIST", "NOPERM no", "ACL SETUSER watcher +client|list"}},
+		Monitored: []Monitored{{"redis:6379", 10000, 1, 3.2, "its time was over"}},
 	}
 	r.Summary = r.summary()
 	return r
