@@ -23,7 +23,8 @@ func checkSize(t *tree, limit int) []string {
 	return findings
 }
 
-// maxLockupdate is the limit for lockupdate and its inner packages. docs/design.md gives the reason.
+// maxLockupdate is the limit for lockupdate and its inner packages. Native drivers, Linger,
+// SoleWriter, LockDelay, NotifyRedisson, tokens and events are features that a service can choose.
 const maxLockupdate = 6600
 
 // checkCore reports a package that has, with its inner packages, more than limit lines. Tests and the
