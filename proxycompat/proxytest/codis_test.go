@@ -1,11 +1,9 @@
 package proxytest_test
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -15,14 +13,13 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
+// lostBackend is the answer of Codis when the connection to a backend ends.
+const lostBackend = "-ERR handle response, backend conn failure, EOF"
+
 func TestCodisTakesTransactionsApart(t *testing.T) {
 	p, rdb := start(t, proxytest.Config{})
-	w := dial(t, p)
-	w.send("MULTI", "SET a 1", "INCR n", "EXEC")
-	assert.Equal(t, "-ERR handle request, command 'MULTI' is not allowed", w.reply())
-	assert.Equal(t, "+OK", w.reply())
-	assert.Equal(t, ":1", w.reply())
-	assert.Equal(t, "-ERR handle request, command 'EXEC' is not allowed", w.reply())
+	dial(t, p).pipeline([]string{"MULTI", "SET a 1", "INCR n", "EXEC"},
+		"-ERR handle request, command 'MULTI' is not allowed", "+OK", ":1", "-ERR handle request, command 'EXEC' is not allowed")
 	assert.Equal(t, "1", rdb.Get(background, "n").Val())
 	err := rdb.Watch(background, func(*redis.Tx) error { return nil }, "a")
 	require.ErrorContains(t, err, "command 'WATCH' is not allowed")
@@ -31,8 +28,7 @@ func TestCodisTakesTransactionsApart(t *testing.T) {
 func TestCodisOwnAnswers(t *testing.T) {
 	p, _ := start(t, proxytest.Config{InMemory: true, Engines: 2})
 	w := dial(t, p)
-	assert.Equal(t, "-ERR wrong number of arguments for 'MSET' command", w.ask("mset a 1 b"))
-	assert.Equal(t, "$-1", w.ask("get a"), "nothing was written")
+	w.expect("mset a 1 b", "-ERR wrong number of arguments for 'MSET' command", "get a", "$-1")
 	for command, want := range map[string]string{
 		"ping":          "+PONG",
 		"ping x":        "-ERR backend server 'x' not found",
@@ -56,39 +52,29 @@ func TestCodisOwnAnswers(t *testing.T) {
 		"slotsmapping 1023": "*4|$4|1023|$14|192.0.2.2:6380|$0||*-1",
 		"slotsmapping 0 1":  "-ERR wrong number of arguments for 'SLOTSMAPPING' command",
 	} {
-		assert.Equal(t, want, w.ask(command), command)
+		w.expect(command, want)
 	}
-	assert.Equal(t, "+OK", w.ask("set k v"))
-	slot := strconv.Itoa(proxycompat.Codis32().Slot("k"))
-	assert.Equal(t, "*2|$1|0|*1|$1|k", w.ask("slotsscan "+slot+" 0"))
+	w.expect("set k v", "+OK", "slotsscan "+strconv.Itoa(proxycompat.Codis32().Slot("k"))+" 0", "*2|$1|0|*1|$1|k")
 	assert.Len(t, strings.Split(w.ask("slotsmapping"), "*4|"), 1+proxycompat.Codis32().Slots())
-	assert.Equal(t, "+OK", w.ask("select 1"))
-	assert.Equal(t, "$-1", w.ask("get k"))
-	assert.Equal(t, "+OK", w.ask("quit"))
+	w.expect("select 1", "+OK", "get k", "$-1", "quit", "+OK")
 	assert.Equal(t, "EOF", w.reply())
 }
 
-// Codis 3.2.2 forwards POST and HOST:, and the server closes the shared connection.
+// A server closes the connection that all clients share: Codis 3.2.2 forwards POST and HOST: to it. HELLO 3
+// over a newer Redis has a reply that Codis cannot read.
 func TestCodisForwardsWhatEndsAConnection(t *testing.T) {
-	for _, command := range []string{"POST x", "HOST: x", "slotsrestore-async-ack x"} {
-		p, _ := start(t, proxytest.Config{InMemory: true})
-		innocent, guilty := dial(t, p), dial(t, p)
-		require.Equal(t, "+OK", innocent.ask("SET k v"))
-		assert.Equal(t, "-ERR handle response, backend conn failure, EOF", guilty.ask(command))
-		assert.Equal(t, "-ERR handle response, backend conn failure, EOF", innocent.ask("GET k"), command)
-		assert.Equal(t, "$1|v", innocent.ask("GET k"), "on a new connection")
+	for command, c := range map[string]struct{ profile, want string }{
+		"POST x": {"codis", lostBackend}, "HOST: x": {"codis", lostBackend}, "slotsrestore-async-ack x": {"codis", lostBackend},
+		"HELLO 3": {"codis@7.0", "-ERR handle response, backend conn failure, bad resp type <unknown-0x25>"},
+	} {
+		bubble(t, proxytest.Config{Profile: profile(t, c.profile)}, func(t *testing.T, p *proxytest.Proxy, _ *redis.Client) {
+			p.Inject(proxytest.Fault{Command: "GET", Action: proxytest.None})
+			innocent, guilty := dial(t, p), dial(t, p)
+			innocent.expect("SET k v", "+OK")
+			guilty.expect(command, c.want)
+			innocent.expect("GET k", lostBackend, "GET k", "$1|v") // the second on a new connection
+		})
 	}
-}
-
-func TestCodisPassword(t *testing.T) {
-	p, rdb := start(t, proxytest.Config{InMemory: true, Password: "secret"})
-	require.NoError(t, rdb.Set(background, "k", "v", 0).Err(), "Options carries the password")
-	w := dial(t, p)
-	assert.Equal(t, "-NOAUTH Authentication required", w.ask("get k"))
-	assert.Equal(t, "-ERR handle request, command 'WATCH' is not allowed", w.ask("watch k"), "refused even before AUTH")
-	assert.Equal(t, "-ERR invalid password", w.ask("auth wrong"))
-	assert.Equal(t, "+OK", w.ask("auth secret"))
-	assert.Equal(t, "$1|v", w.ask("get k"))
 }
 
 func TestCodisSplitsAndMerges(t *testing.T) {
@@ -149,54 +135,12 @@ func TestCodisBackendDown(t *testing.T) {
 	zero, one := keysOnTwo(p)
 	require.NoError(t, rdb.MSet(background, zero, "0", one, "1").Err())
 	w := dial(t, p)
-	require.Equal(t, "$1|0", w.ask("get "+zero))
+	w.expect("get "+zero, "$1|0")
 	p.Down(0)
-	assert.Equal(t, "-ERR handle response, backend conn failure, EOF", w.ask("get "+zero))
-	assert.Equal(t, "-ERR handle response, backend conn reset", w.ask("get "+zero))
-	assert.Equal(t, "$1|1", w.ask("get "+one), "the other backend is not affected")
-	assert.Equal(t, "-ERR handle response, backend conn reset", w.ask("mget "+one+" "+zero))
+	const reset = "-ERR handle response, backend conn reset"
+	w.expect("get "+zero, lostBackend, "get "+zero, reset)
+	w.expect("get "+one, "$1|1", "mget "+one+" "+zero, reset) // the other backend is not affected
 	require.Error(t, p.FlushScripts(0))
 	p.Up(0)
-	assert.Equal(t, "$1|0", w.ask("get "+zero))
-}
-
-func TestCodisReorder(t *testing.T) {
-	p, _ := start(t, proxytest.Config{InMemory: true, Reorder: true})
-	w := dial(t, p)
-	w.send("set k v", "get k")
-	assert.Equal(t, "+OK", w.reply())
-	assert.Equal(t, "$-1", w.reply(), "GET was executed first")
-	assert.Equal(t, "$1|v", w.ask("get k"), "one command at a time is in order")
-}
-
-func TestCodisLimitsThePipeline(t *testing.T) {
-	p, rdb := start(t, proxytest.Config{})
-	_, err := rdb.Pipelined(background, func(pipe redis.Pipeliner) error {
-		for range 20000 {
-			pipe.Incr(background, "n")
-		}
-		return nil
-	})
-	require.Error(t, err)
-	var redisErr redis.Error
-	assert.False(t, errors.As(err, &redisErr), "cut, not answered: %v", err)
-	assert.LessOrEqual(t, p.Count()["INCR"], 10000)
-}
-
-// In fake time the client has no timeout on a busy machine.
-func TestHugePipelineOverAPipe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, rdb := start(t, proxytest.Config{InMemory: true, Profile: twemproxy(), Engines: 3})
-		cmds, err := rdb.Pipelined(background, func(pipe redis.Pipeliner) error {
-			for range 20000 {
-				pipe.Incr(background, "n")
-			}
-			return nil
-		})
-		require.NoError(t, err)
-		assert.EqualValues(t, 20000, cmds[19999].(*redis.IntCmd).Val())
-		assert.Equal(t, 20000, p.Count()["INCR"])
-		p.ResetCalls()
-		assert.Empty(t, p.Count())
-	})
+	w.expect("get "+zero, "$1|0")
 }

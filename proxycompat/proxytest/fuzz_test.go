@@ -1,9 +1,7 @@
 package proxytest_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,17 +34,14 @@ func FuzzSession(f *testing.F) {
 		}
 		profiles := []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05(), proxycompat.Redis()}
 		synctest.Test(t, func(t *testing.T) {
-			p, err := proxytest.Start(proxytest.Config{Profile: profiles[int(which)%len(profiles)], InMemory: true})
-			require.NoError(t, err)
-			conn, err := p.Dial(t.Context(), "", "")
-			require.NoError(t, err)
-			require.NoError(t, conn.SetDeadline(time.Now().Add(time.Second)))
+			p, _ := start(t, proxytest.Config{Profile: profiles[int(which)%len(profiles)], InMemory: true})
+			w := dial(t, p)
+			require.NoError(t, w.conn.SetDeadline(time.Now().Add(time.Second)))
 			answers := make(chan struct{})
 			go func() {
 				defer close(answers)
-				r := bufio.NewReader(conn)
 				for {
-					reply, err := resp.ReadReply(nil, r, resp.Limits{})
+					reply, err := resp.ReadReply(nil, w.br, resp.Limits{})
 					if err != nil {
 						require.NotErrorIs(t, err, resp.ErrProtocol, "what came back is no reply")
 						return
@@ -54,19 +49,10 @@ func FuzzSession(f *testing.F) {
 					require.NotEmpty(t, reply.Kind())
 				}
 			}()
-			_, _ = conn.Write(in)
+			_, _ = w.conn.Write(in)
 			<-answers
-			require.NoError(t, conn.Close())
-
-			other, err := p.Dial(context.Background(), "", "")
-			require.NoError(t, err)
-			require.NoError(t, other.SetDeadline(time.Now().Add(time.Minute)))
-			_, err = other.Write(resp.AppendCommand(nil, "GET", "k"))
-			require.NoError(t, err)
-			_, err = resp.ReadReply(nil, bufio.NewReader(other), resp.Limits{})
-			require.NoError(t, err)
-			require.NoError(t, other.Close())
-			require.NoError(t, p.Close())
+			require.NoError(t, w.conn.Close())
+			require.Regexp(t, `^[$-]`, dial(t, p).ask("GET k"), "a value or an error")
 		})
 	})
 }

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"net"
-	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/resp"
@@ -17,15 +19,48 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
+// The client logs every failed dial, and these tests fail thousands.
+func TestMain(m *testing.M) {
+	logging.Disable()
+	m.Run()
+}
+
+var background = context.Background()
+
+func twemproxy() *proxycompat.Profile { return proxycompat.Twemproxy05() }
+
+func profile(t *testing.T, name string) *proxycompat.Profile {
+	t.Helper()
+	p, err := proxycompat.Lookup(name)
+	require.NoError(t, err)
+	return p
+}
+
 // start starts a proxy and a client for the duration of the test.
 func start(t *testing.T, cfg proxytest.Config) (*proxytest.Proxy, *redis.Client) {
 	t.Helper()
 	p, err := proxytest.Start(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	rdb := redis.NewClient(p.Options())
+	return p, client(t, p.Options())
+}
+
+// bubble runs fn in fake time, with a proxy in memory and a client.
+func bubble(t *testing.T, cfg proxytest.Config, fn func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client)) {
+	t.Helper()
+	cfg.InMemory = true
+	synctest.Test(t, func(t *testing.T) {
+		p, rdb := start(t, cfg)
+		fn(t, p, rdb)
+	})
+}
+
+// client returns a client for the duration of the test.
+func client(t *testing.T, opt *redis.Options) *redis.Client {
+	t.Helper()
+	rdb := redis.NewClient(opt)
 	t.Cleanup(func() { _ = rdb.Close() })
-	return p, rdb
+	return rdb
 }
 
 // wire is a raw RESP connection.
@@ -71,6 +106,23 @@ func (w *wire) ask(command string) string {
 	return w.reply()
 }
 
+// expect asks a command and compares its reply, for each pair of command and reply.
+func (w *wire) expect(pairs ...string) {
+	w.t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		assert.Equal(w.t, pairs[i+1], w.ask(pairs[i]), pairs[i])
+	}
+}
+
+// pipeline sends commands in one write, and compares their replies.
+func (w *wire) pipeline(commands []string, want ...string) {
+	w.t.Helper()
+	w.send(commands...)
+	for i, reply := range want {
+		assert.Equal(w.t, reply, w.reply(), "reply %d to %q", i, commands)
+	}
+}
+
 // keysOnTwo returns two keys of backends 0 and 1.
 func keysOnTwo(p *proxytest.Proxy) (zero, one string) {
 	for c := 'a'; zero == "" || one == ""; c++ {
@@ -82,19 +134,3 @@ func keysOnTwo(p *proxytest.Proxy) (zero, one string) {
 	}
 	return zero, one
 }
-
-// goroutinesOf counts running goroutines of this package and miniredis.
-func goroutinesOf() int {
-	buf := make([]byte, 1<<20)
-	n := 0
-	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(g, "proxytest.(*") || strings.Contains(g, "miniredis/v2/server.") {
-			n++
-		}
-	}
-	return n
-}
-
-func twemproxy() *proxycompat.Profile { return proxycompat.Twemproxy05() }
-
-var background = context.Background()

@@ -1,10 +1,16 @@
 package proxytest_test
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,72 +19,45 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// raiseIfHeld is the script of the measurements: increment the data if the lock is held by ARGV.
-const (
-	lockFirst = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('INCRBY', KEYS[2], 1) end return 'LOCK-NOT-HELD'"
-	dataFirst = "if redis.call('GET', KEYS[2]) == ARGV[1] then return redis.call('INCRBY', KEYS[1], 1) end return 'LOCK-NOT-HELD'"
-)
-
-// The cases that were measured during a slot migration of Codis: the result of a script on a lock and the
-// data, and of GET after it.
+// The cases that were measured during a slot migration of Codis: a script increments the data, 100, if the
+// lock is held.
 func TestMoveSlot(t *testing.T) {
-	const gone, held = "100", "101"
-	for name, c := range map[string]struct {
-		data, lock       string
-		dataIsFirst      bool
-		lockedBefore     bool
-		sync, semi       any // the result of the script
-		syncGet, semiGet string
+	const lock = "{n}:lock"
+	for _, c := range []struct {
+		data, first  string // the key of the data, and KEYS[1] of the script
+		lockedBefore bool   // or during the move
+		sync, semi   string // by method: the result of the script, and of GET after the move
 	}{
-		"untagged data, KEYS[1]=lock": {
-			data: "n", lock: "{n}:lock", sync: int64(1), syncGet: gone, semi: int64(1), semiGet: gone,
-		},
-		"untagged data, KEYS[1]=lock, locked before": {
-			data: "n", lock: "{n}:lock", lockedBefore: true, sync: int64(1), syncGet: gone, semi: int64(101), semiGet: held,
-		},
-		"untagged data, KEYS[1]=data": {
-			data: "n", lock: "{n}:lock", dataIsFirst: true, lockedBefore: true,
-			sync: "LOCK-NOT-HELD", syncGet: gone, semi: int64(101), semiGet: held,
-		},
-		"all tagged, both existed, KEYS[1]=lock": {
-			data: "{n}:data", lock: "{n}:lock", lockedBefore: true, sync: int64(101), syncGet: held, semi: int64(101), semiGet: held,
-		},
-		"all tagged, locked during the move, KEYS[1]=lock": {
-			data: "{n}:data", lock: "{n}:lock", sync: int64(101), syncGet: held, semi: int64(1), semiGet: gone,
-		},
-		"all tagged, locked during the move, KEYS[1]=data": {
-			data: "{n}:data", lock: "{n}:lock", dataIsFirst: true,
-			sync: int64(101), syncGet: held, semi: "LOCK-NOT-HELD", semiGet: gone,
-		},
+		{"n", "lock", false, "1 100", "1 100"},
+		{"n", "lock", true, "1 100", "101 101"},
+		{"n", "data", true, "LOCK-NOT-HELD 100", "101 101"},
+		{"{n}:data", "lock", true, "101 101", "101 101"},
+		{"{n}:data", "lock", false, "101 101", "1 100"},
+		{"{n}:data", "data", false, "101 101", "LOCK-NOT-HELD 100"},
 	} {
-		for _, method := range []proxytest.Method{proxytest.Sync, proxytest.SemiAsync} {
-			t.Run(name, func(t *testing.T) {
+		for method, want := range map[proxytest.Method]string{proxytest.Sync: c.sync, proxytest.SemiAsync: c.semi} {
+			t.Run(fmt.Sprintf("%+v %v", c, method), func(t *testing.T) {
 				p, rdb := start(t, proxytest.Config{InMemory: true, Engines: 2})
 				slot := proxycompat.Codis32().Slot(c.data)
-				require.Equal(t, slot, proxycompat.Codis32().Slot(c.lock))
+				require.Equal(t, slot, proxycompat.Codis32().Slot(lock))
 				require.NoError(t, rdb.Set(background, c.data, 100, 0).Err())
+				take := func() { require.NoError(t, rdb.SetNX(background, lock, "me", time.Minute).Err()) }
 				if c.lockedBefore {
-					require.NoError(t, rdb.SetNX(background, c.lock, "me", time.Minute).Err())
+					take()
 				}
 				m, err := p.MoveSlot(slot, 1-p.BackendOf(c.data), method)
 				require.NoError(t, err)
 				if !c.lockedBefore {
-					require.NoError(t, rdb.SetNX(background, c.lock, "me", time.Minute).Err())
+					take()
 				}
-				script, keys := lockFirst, []string{c.lock, c.data}
-				if c.dataIsFirst {
-					script, keys = dataFirst, []string{c.data, c.lock}
+				keys, script := []string{lock, c.data}, "local lock, data = KEYS[1], KEYS[2] "
+				if c.first == "data" {
+					keys, script = []string{c.data, lock}, "local data, lock = KEYS[1], KEYS[2] "
 				}
+				script += "if redis.call('GET', lock) == ARGV[1] then return redis.call('INCRBY', data, 1) end return 'LOCK-NOT-HELD'"
 				got := rdb.Eval(background, script, keys, "me").Val()
 				require.NoError(t, m.Finish())
-				value := rdb.Get(background, c.data).Val()
-				if method == proxytest.Sync {
-					assert.Equal(t, c.sync, got)
-					assert.Equal(t, c.syncGet, value)
-				} else {
-					assert.Equal(t, c.semi, got)
-					assert.Equal(t, c.semiGet, value)
-				}
+				assert.Equal(t, want, fmt.Sprint(got, " ", rdb.Get(background, c.data).Val()))
 			})
 		}
 	}
@@ -86,8 +65,7 @@ func TestMoveSlot(t *testing.T) {
 
 // A script on one key is right throughout a slot migration, and so is an expiry.
 func TestMoveSlotOneKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, rdb := start(t, proxytest.Config{InMemory: true, Engines: 2})
+	bubble(t, proxytest.Config{Engines: 2}, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
 		raise := redis.NewScript("return redis.call('INCRBY', KEYS[1], 1)")
 		slot := proxycompat.Codis32().Slot("n")
 		require.NoError(t, rdb.Set(background, "n", 0, time.Hour).Err())
@@ -120,17 +98,150 @@ func TestMoveSlotOneKey(t *testing.T) {
 
 func TestMoveSlotErrors(t *testing.T) {
 	p, _ := start(t, proxytest.Config{InMemory: true, Engines: 2})
-	_, err := p.MoveSlot(1024, 0, proxytest.Sync)
-	require.ErrorContains(t, err, "no slot 1024 of codis")
-	_, err = p.MoveSlot(0, 2, proxytest.Sync)
-	require.ErrorContains(t, err, "no backend 2")
-	_, err = p.MoveSlot(0, 0, proxytest.Sync)
-	require.ErrorContains(t, err, "is on backend 0 already")
-	_, err = p.MoveSlot(0, 1, proxytest.Sync)
-	require.NoError(t, err)
-	_, err = p.MoveSlot(0, 1, proxytest.Sync)
-	require.ErrorContains(t, err, "being moved already")
+	for _, c := range []struct {
+		slot, to int
+		want     string
+	}{
+		{1024, 0, "no slot 1024 of codis"}, {0, 2, "no backend 2"}, {0, 0, "is on backend 0 already"},
+		{0, 1, "<nil>"}, {0, 1, "being moved already"},
+	} {
+		_, err := p.MoveSlot(c.slot, c.to, proxytest.Sync)
+		assert.Contains(t, fmt.Sprint(err), c.want)
+	}
 	other, _ := start(t, proxytest.Config{InMemory: true, Profile: twemproxy()})
-	_, err = other.MoveSlot(0, 0, proxytest.Sync)
+	_, err := other.MoveSlot(0, 0, proxytest.Sync)
 	require.Error(t, err)
+}
+
+// moveAway starts the migration of the slot of k to the other of two backends.
+func moveAway(t *testing.T, p *proxytest.Proxy, method proxytest.Method) *proxytest.Move {
+	t.Helper()
+	slot, ok := p.Slot("k")
+	require.True(t, ok)
+	m, err := p.MoveSlot(slot, 1-p.BackendOf("k"), method)
+	require.NoError(t, err)
+	return m
+}
+
+// Steps and Finish wait for a step in progress, and so does a write to its key, but no other.
+func TestStepsOverlap(t *testing.T) {
+	const took = 50 * time.Millisecond
+	bubble(t, proxytest.Config{Engines: 2}, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
+		require.NoError(t, rdb.MSet(background, "k", "v", "{k}2", "v").Err())
+		m := moveAway(t, p, proxytest.SemiAsync)
+		began := time.Now()
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				more, err := m.Step(took)
+				assert.NoError(t, err)
+				assert.True(t, more)
+			})
+		}
+		synctest.Wait()
+		for _, key := range []string{"k", "{k}2"} { // one of them is in transfer
+			wg.Go(func() { assert.NoError(t, rdb.Set(background, key, "w", 0).Err()) })
+		}
+		wg.Wait()
+		assert.Equal(t, 2*took, time.Since(began))
+		more, err := m.Step(took)
+		require.NoError(t, err)
+		assert.False(t, more)
+		require.NoError(t, m.Finish())
+		assert.Equal(t, []any{"w", "w"}, rdb.MGet(background, "k", "{k}2").Val())
+	})
+}
+
+// A step in progress at the end does not move the key after the slot has returned.
+func TestStepEndsBeforeFinish(t *testing.T) {
+	bubble(t, proxytest.Config{Engines: 2}, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
+		require.NoError(t, rdb.Set(background, "k", "v", 0).Err())
+		m := moveAway(t, p, proxytest.SemiAsync)
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				_, err := m.Step(50 * time.Millisecond)
+				assert.NoError(t, err)
+			})
+		}
+		synctest.Wait()
+		require.NoError(t, m.Finish())
+		back := moveAway(t, p, proxytest.SemiAsync)
+		require.NoError(t, m.Finish(), "a second time, which ends nobody else's")
+		slot, _ := p.Slot("k")
+		_, err := p.MoveSlot(slot, 1-p.BackendOf("k"), proxytest.Sync)
+		require.ErrorContains(t, err, "being moved already")
+		require.NoError(t, back.Finish())
+		wg.Wait()
+		more, err := m.Step(0)
+		require.NoError(t, err)
+		assert.False(t, more)
+		assert.Equal(t, "v", rdb.Get(background, "k").Val())
+	})
+}
+
+// The keys of a slot move in all databases, and keep their database.
+func TestMoveSlotDatabases(t *testing.T) {
+	for _, method := range []proxytest.Method{proxytest.Sync, proxytest.SemiAsync} {
+		p, rdb := start(t, proxytest.Config{InMemory: true, Engines: 2})
+		opt := p.Options()
+		opt.DB = 1
+		one := client(t, opt)
+		require.NoError(t, one.MSet(background, "k", "v", "{k}2", "v").Err())
+		require.NoError(t, rdb.Set(background, "k", "other", 0).Err())
+		m := moveAway(t, p, method)
+		for range 2 {
+			assert.Equal(t, "v", one.Get(background, "k").Val(), "while and after the slot moves")
+			assert.Equal(t, "v", one.Get(background, "{k}2").Val())
+			assert.Equal(t, "other", rdb.Get(background, "k").Val())
+			require.NoError(t, m.Finish())
+		}
+	}
+}
+
+// lateConn is a connection on which PTTL is slow.
+type lateConn struct{ net.Conn }
+
+func (c lateConn) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("PTTL")) {
+		time.Sleep(60 * time.Millisecond)
+	}
+	return c.Conn.Write(b)
+}
+
+// goneConn is a connection on which a key without an expiry has just expired.
+type goneConn struct{ net.Conn }
+
+func (c goneConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	copy(b, bytes.ReplaceAll(b[:n], []byte(":-1\r\n"), []byte(":-2\r\n")))
+	return n, err
+}
+
+// A key that expires during its transfer does not stay for ever, and one that expires between two replies of
+// its copy is not copied.
+func TestMoveSlotExpired(t *testing.T) {
+	for _, c := range []struct {
+		expiry time.Duration
+		wrap   func(net.Conn) net.Conn
+	}{
+		{50 * time.Millisecond, func(conn net.Conn) net.Conn { return lateConn{conn} }},
+		{0, func(conn net.Conn) net.Conn { return goneConn{conn} }},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			engines := map[string]*miniredis.Miniredis{"a": miniredis.NewMiniRedis(), "b": miniredis.NewMiniRedis()}
+			for _, engine := range engines {
+				engine.ClockTTL(true)
+				defer engine.Close()
+			}
+			p, rdb := start(t, proxytest.Config{InMemory: true, Backends: []string{"a", "b"},
+				Dial: func(_ context.Context, _, addr string) (net.Conn, error) {
+					conn, err := engines[addr].Dial()
+					return c.wrap(conn), err
+				}})
+			require.NoError(t, rdb.Set(background, "k", "v", c.expiry).Err())
+			require.NoError(t, moveAway(t, p, proxytest.Sync).Finish())
+			require.ErrorIs(t, rdb.Get(background, "k").Err(), redis.Nil)
+		})
+	}
 }

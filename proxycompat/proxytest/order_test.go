@@ -1,11 +1,15 @@
 package proxytest_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
@@ -47,18 +51,22 @@ func overtaken(t *testing.T, cfg proxytest.Config, pipelined bool) (same, others
 // The order is as measured with Codis and twemproxy: none with several connections to a backend, per
 // backend with one, and total for clients that wait for each reply.
 func TestOrder(t *testing.T) {
-	same, others := overtaken(t, proxytest.Config{}, true)
-	assert.Zero(t, same)
-	assert.Zero(t, others)
-	same, others = overtaken(t, proxytest.Config{Parallel: 1}, true)
-	assert.Zero(t, same, "one connection keeps the order of what goes to one backend")
-	assert.Greater(t, others, 10)
-	for _, n := range []int{2, 4} {
-		same, others = overtaken(t, proxytest.Config{Parallel: n}, true)
-		assert.Greater(t, same, 10, "%d connections", n)
-		assert.Greater(t, others, 10, "%d connections", n)
-		same, others = overtaken(t, proxytest.Config{Parallel: n}, false)
-		assert.Zero(t, same+others, "%d connections, awaited", n)
+	for _, c := range []struct {
+		parallel     int
+		pipelined    bool
+		same, others bool // some pairs are executed in reverse order
+	}{
+		{0, true, false, false},
+		{1, true, false, true},
+		{2, true, true, true}, {4, true, true, true},
+		{2, false, false, false}, {4, false, false, false},
+	} {
+		same, others := overtaken(t, proxytest.Config{Parallel: c.parallel}, c.pipelined)
+		some := func(n int) bool {
+			assert.True(t, n == 0 || n > 10, "%+v: %d", c, n)
+			return n > 0
+		}
+		assert.Equal(t, []bool{c.same, c.others}, []bool{some(same), some(others)}, "%+v", c)
 	}
 }
 
@@ -69,4 +77,38 @@ func TestOrderIsRepeatable(t *testing.T) {
 	other, _ := overtaken(t, proxytest.Config{Parallel: 3, Seed: 8}, true)
 	assert.Equal(t, one, again)
 	assert.NotEqual(t, one, other)
+}
+
+func TestReorder(t *testing.T) {
+	p, _ := start(t, proxytest.Config{InMemory: true, Reorder: true})
+	w := dial(t, p)
+	w.pipeline([]string{"set k v", "get k"}, "+OK", "$-1")
+	w.expect("get k", "$1|v") // one command at a time is in order
+}
+
+// Codis cuts the connection within a pipeline of more than 10,000 commands, and twemproxy executes it. In
+// fake time the client has no timeout on a busy machine.
+func TestHugePipeline(t *testing.T) {
+	for _, profile := range []*proxycompat.Profile{proxycompat.Codis32(), twemproxy()} {
+		bubble(t, proxytest.Config{Profile: profile, Engines: 3}, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
+			cmds, err := rdb.Pipelined(background, func(pipe redis.Pipeliner) error {
+				for range 20000 {
+					pipe.Incr(background, "n")
+				}
+				return nil
+			})
+			if profile.Name() == "codis" {
+				require.Error(t, err)
+				var redisErr redis.Error
+				assert.False(t, errors.As(err, &redisErr), "cut, not answered: %v", err)
+				assert.LessOrEqual(t, p.Count()["INCR"], 10000)
+				return
+			}
+			require.NoError(t, err)
+			assert.EqualValues(t, 20000, cmds[19999].(*redis.IntCmd).Val())
+			assert.Equal(t, 20000, p.Count()["INCR"])
+			p.ResetCalls()
+			assert.Empty(t, p.Count())
+		})
+	}
 }

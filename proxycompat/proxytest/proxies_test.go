@@ -1,10 +1,10 @@
 package proxytest_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -13,13 +13,6 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
-
-func profile(t *testing.T, name string) *proxycompat.Profile {
-	t.Helper()
-	p, err := proxycompat.Lookup(name)
-	require.NoError(t, err)
-	return p
-}
 
 // Each proxy refuses the commands of its table with the table's error texts.
 func TestEveryProxyRefusesAsItsTableSays(t *testing.T) {
@@ -47,89 +40,76 @@ func TestEveryProxyRefusesAsItsTableSays(t *testing.T) {
 	}
 }
 
-// HELLO 3 through Codis over a newer Redis breaks a shared connection.
-func TestHarm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile(t, "codis@7.0")})
-		innocent, guilty := dial(t, p), dial(t, p)
-		p.Inject(proxytest.Fault{Command: "GET", Action: proxytest.None})
-		assert.Equal(t, "+OK", innocent.ask("SET k v"))
-		assert.Contains(t, guilty.ask("HELLO 3"), "bad resp type")
-		assert.Equal(t, "-ERR handle response, backend conn failure, EOF", innocent.ask("GET k"))
-		assert.Equal(t, "$1|v", innocent.ask("GET k"), "on a new connection")
+func TestTwemproxyClosesWithoutAWord(t *testing.T) {
+	p, rdb := start(t, proxytest.Config{Profile: twemproxy()})
+	dial(t, p).pipeline([]string{"INCR n", "TIME", "INCR n"}, "EOF") // even the first reply is lost
+	assert.Equal(t, "1", rdb.Get(background, "n").Val(), "but the command was executed")
+
+	for _, command := range []string{"watch k", "multi", "script load x", "hello 3", "select 0", "client id",
+		"get a b", "ping x", "eval return 0", "nosuchcommand", "auth u p"} {
+		dial(t, p).expect(command, "EOF")
+	}
+	dial(t, p).expect("ping", "+PONG", "quit", "EOF")
+}
+
+func TestTwemproxyNeedsTheHelloDialer(t *testing.T) {
+	p, rdb := start(t, proxytest.Config{Profile: twemproxy(), Engines: 2})
+	plain := client(t, &redis.Options{Addr: p.Addr(), MaxRetries: -1, DialerRetries: 1})
+	require.Error(t, plain.Get(background, "k").Err(), "HELLO closes the connection")
+	plainTwo := client(t, &redis.Options{Addr: p.Addr(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
+	require.Error(t, plainTwo.Get(background, "k").Err(), "and no option helps")
+
+	require.NoError(t, rdb.MSet(background, "a", "1", "b", "2").Err())
+	assert.EqualValues(t, 2, rdb.Unlink(background, "a", "b").Val())
+}
+
+func TestTwemproxyRetryExecutesAPipelineAgain(t *testing.T) {
+	_, rdb := start(t, proxytest.Config{Profile: twemproxy()})
+	opt := *rdb.Options()
+	opt.MaxRetries = 3
+	opt.MinRetryBackoff, opt.MaxRetryBackoff = -1, -1
+	_, err := client(t, &opt).Pipelined(background, func(pipe redis.Pipeliner) error {
+		pipe.Incr(background, "n")
+		pipe.Time(background)
+		return nil
 	})
+	require.Error(t, err)
+	assert.Equal(t, "4", rdb.Get(background, "n").Val())
+}
+
+func TestTwemproxyBackendDown(t *testing.T) {
+	p, _ := start(t, proxytest.Config{Profile: twemproxy()})
+	w := dial(t, p)
+	w.expect("SET k v", "+OK")
+	p.Down(0)
+	w.expect("GET k", "-ERR Connection reset by peer", "GET k", "-ERR Connection refused")
 }
 
 // auto_eject_hosts breaks mutual exclusion: while one server hangs, a second one grants the lock, and
 // afterwards both have it.
 func TestAutoEjectMakesASecondOwner(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, _ := start(t, proxytest.Config{InMemory: true, Profile: twemproxy(), Engines: 2, AutoEject: true})
+	cfg := proxytest.Config{Profile: twemproxy(), Engines: 2, AutoEject: true}
+	bubble(t, cfg, func(t *testing.T, p *proxytest.Proxy, _ *redis.Client) {
 		w := dial(t, p)
 		lock, _ := keysOnTwo(p)
-		assert.Equal(t, "+OK", w.ask("SET "+lock+" A NX"))
+		w.expect("SET "+lock+" A NX", "+OK")
 		p.Sleep(0)
-		assert.Equal(t, "-ERR Connection timed out", w.ask("GET "+lock))
-		assert.Equal(t, "+OK", w.ask("SET "+lock+" B NX"), "on the other server")
+		w.expect("GET "+lock, "-ERR Connection timed out", "SET "+lock+" B NX", "+OK") // on the other server
 		p.Wake(0)
-		assert.Equal(t, "$1|A", w.ask("GET "+lock))
+		w.expect("GET "+lock, "$1|A")
 	})
 }
 
 // A command that timed out at the proxy is executed all the same.
 func TestTimedOutAndExecuted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, name := range []string{"codis", "twemproxy"} {
-			p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile(t, name)})
+	for _, name := range []string{"codis", "twemproxy"} {
+		bubble(t, proxytest.Config{Profile: profile(t, name)}, func(t *testing.T, p *proxytest.Proxy, _ *redis.Client) {
 			w := dial(t, p)
 			p.Sleep(0)
 			assert.True(t, strings.HasPrefix(w.ask("SET k v"), "-ERR "))
 			p.Wake(0)
 			synctest.Wait()
-			assert.Equal(t, "$1|v", w.ask("GET k"), name)
-		}
-	})
-}
-
-// The proxies that permit transactions keep a client on one server during a transaction.
-func TestTransactions(t *testing.T) {
-	for _, name := range []string{"predixy-single", "alibaba", "cluster", "redis"} {
-		t.Run(name, func(t *testing.T) {
-			cfg := proxytest.Config{InMemory: true, Profile: profile(t, name), Engines: 3}
-			if cfg.Profile.Server() {
-				cfg.Engines = 1
-			}
-			p, rdb := start(t, cfg)
-			other := dial(t, p)
-			add := func(key string, meanwhile func()) error {
-				return rdb.Watch(background, func(tx *redis.Tx) error {
-					n, err := tx.Get(background, key).Int()
-					if err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it as it is
-						return err
-					}
-					meanwhile()
-					_, err = tx.TxPipelined(background, func(pipe redis.Pipeliner) error {
-						pipe.Set(background, key, n+1, time.Hour)
-						pipe.Incr(background, key)
-						return nil
-					})
-					return err
-				}, key)
-			}
-			for _, key := range []string{"a", "b", "c", "d"} {
-				require.NoError(t, add(key, func() {}))
-				require.ErrorIs(t, add(key, func() { other.ask("SET " + key + " 7") }), redis.TxFailedErr)
-				require.NoError(t, add(key, func() {}))
-				assert.Equal(t, "9", rdb.Get(background, key).Val())
-			}
-			assert.Equal(t, "+OK", other.ask("MULTI"))
-			assert.Equal(t, "*0", other.ask("EXEC"))
-			assert.Equal(t, "+OK", other.ask("MULTI"))
-			assert.Equal(t, "+QUEUED", other.ask("INCR a"))
-			assert.Equal(t, "+OK", other.ask("DISCARD"))
-			assert.Equal(t, "+OK", other.ask("UNWATCH"))
-			assert.Contains(t, other.ask("EXEC"), "EXEC without MULTI")
-			assert.Equal(t, "$1|9", other.ask("GET a"))
+			w.expect("GET k", "$1|v")
 		})
 	}
 }
@@ -145,70 +125,23 @@ func TestKeysOfSeveralSlots(t *testing.T) {
 	}
 }
 
-// A server refuses what its version lacks, with the texts of codis-server 3.2.11 and Redis 7.0: it quotes an
-// unknown command as it was sent, and has another text for an unknown subcommand.
-func TestServerOfAVersion(t *testing.T) {
-	for version, commands := range map[string]map[string]string{
-		"3.2": {
-			"acl LIST":            "-ERR unknown command 'acl'",
-			"ACL LIST":            "-ERR unknown command 'ACL'",
-			"COMMAND DOCS":        "-ERR Unknown subcommand or wrong number of arguments.",
-			"PUBSUB HELP":         "-ERR Unknown PUBSUB subcommand or wrong number of arguments for 'HELP'",
-			"HSET k f v g w":      "-ERR wrong number of arguments for 'hset' command",
-			"HSET h f v":          ":1",
-			"SET k v KEEPTTL":     "-ERR syntax error",
-			"EXPIRE none 10 nx":   "-ERR wrong number of arguments for 'expire' command",
-			"ZRANK z m WITHSCORE": "-ERR wrong number of arguments for 'zrank' command",
-		},
-		"7.0": {
-			"HGETDEL k x":         "-ERR unknown command 'HGETDEL', with args beginning with: 'k' 'x' ",
-			"HSET k f v g w":      ":2",
-			"SET k v KEEPTTL":     "+OK",
-			"EXPIRE none 10 nx":   ":0",
-			"ZRANK z m WITHSCORE": "-ERR wrong number of arguments for 'zrank' command",
-		},
-	} {
-		for _, base := range []string{"codis", "redis"} {
-			for command, want := range commands {
-				p, _ := start(t, proxytest.Config{InMemory: true, Profile: profile(t, base+"@"+version)})
-				assert.Equal(t, want, dial(t, p).ask(command), "%s@%s: %s", base, version, command)
-			}
-		}
+func TestCloseLeavesNothing(t *testing.T) {
+	for _, name := range proxycompat.Names() {
+		p, rdb := start(t, proxytest.Config{Profile: profile(t, name)})
+		p.Inject(proxytest.Fault{Command: "GET", Action: proxytest.HangReply, Times: -1})
+		require.NoError(t, rdb.Set(background, "k", "v", 0).Err())
+		hanging := make(chan error)
+		go func() { hanging <- rdb.Get(background, "k").Err() }()
+		dial(t, p).expect("ping", "+PONG")
+		require.NoError(t, p.Close())
+		require.NoError(t, p.Close(), "again")
+		require.Error(t, <-hanging)
+		_, err := p.Dial(background, "", "")
+		require.Error(t, err)
+		require.NoError(t, rdb.Close())
 	}
-}
-
-// The version also applies inside scripts.
-func TestServerRefusesNewerArgumentsInAScript(t *testing.T) {
-	const script = "local set = redis.pcall('SET', KEYS[1], 'v', 'KEEPTTL') return set.err or 'set'"
-	for name, want := range map[string]string{
-		"codis": "set", "codis@3.2": "ERR syntax error", "codis@7.0": "set", "redis": "set", "redis@3.2": "ERR syntax error",
-	} {
-		_, rdb := start(t, proxytest.Config{Profile: profile(t, name), InMemory: true})
-		got, err := rdb.Eval(t.Context(), script, []string{"k"}).Text()
-		require.NoError(t, err)
-		assert.Equal(t, want, got, name)
-		err = rdb.Eval(t.Context(), "return redis.call('HSET', KEYS[1], 'f', 'v', 'g', 'w')", []string{"h"}).Err()
-		assert.Equal(t, want != "set", err != nil, "%s: %v", name, err)
-	}
-}
-
-// A transaction takes an unknown argument and fails in EXEC, but a wrong number of arguments aborts it.
-func TestServerRefusesNewerArgumentsInATransaction(t *testing.T) {
-	p, _ := start(t, proxytest.Config{Profile: profile(t, "redis@3.2"), InMemory: true})
-	w := dial(t, p)
-	for _, step := range [][2]string{
-		{"MULTI", "+OK"},
-		{"SET k v KEEPTTL", "+QUEUED"},
-		{"SET other v", "+QUEUED"},
-		{"EXEC", "*2|-ERR syntax error|+OK"},
-		{"MULTI", "+OK"},
-		{"HSET h f v g w", "-ERR wrong number of arguments for 'hset' command"},
-		{"EXEC", "-EXECABORT Transaction discarded because of previous errors."},
-		{"SET k v KEEPTTL", "-ERR syntax error"},
-		{"MULTI", "+OK"},
-		{"DISCARD", "+OK"},
-		{"SET k v KEEPTTL", "-ERR syntax error"},
-	} {
-		assert.Equal(t, step[1], w.ask(step[0]), step[0])
-	}
+	buf := make([]byte, 1<<20)
+	stacks := string(buf[:runtime.Stack(buf, true)])
+	assert.NotContains(t, stacks, "proxytest.(*")
+	assert.NotContains(t, stacks, "miniredis/v2/server.")
 }
