@@ -15,8 +15,50 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/scriptcheck"
 )
 
+// alibaba is a proxy that reads scripts.
+const alibaba = "alibaba"
+
+func profile(t testing.TB, name string) *proxycompat.Profile {
+	t.Helper()
+	p, err := proxycompat.Lookup(name)
+	require.NoError(t, err)
+	return p
+}
+
+// brief returns "line rule command" of each finding, separated by semicolons.
+func brief(found []scriptcheck.Finding) string {
+	var out []string
+	for _, f := range found {
+		out = append(out, fmt.Sprintf("%d %s %s", f.Line, f.Rule, f.Command))
+	}
+	return strings.Join(out, "; ")
+}
+
+// example is a script and its findings in brief.
+type example struct {
+	name    string
+	profile string
+	script  string
+	want    string
+}
+
+func run(t *testing.T, examples []example) {
+	t.Helper()
+	for _, e := range examples {
+		t.Run(e.name, func(t *testing.T) {
+			found, err := scriptcheck.CheckScript(profile(t, e.profile), e.script)
+			require.NoError(t, err)
+			assert.Equal(t, e.want, brief(found), "%v", found)
+			for _, f := range found {
+				assert.NotEmpty(t, f.Why)
+				assert.NotContains(t, f.String(), "%!")
+			}
+		})
+	}
+}
+
 func TestSyntaxError(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, script string
 		line         int
 	}{
@@ -29,9 +71,9 @@ func TestSyntaxError(t *testing.T) {
 		{"no more than a shebang", "#!lua", 1},
 		{"too long", strings.Repeat(" ", 1<<20+1), 1},
 		{"too deep", "return " + strings.Repeat("not ", 5000) + "1", 1},
+		{"too many branches", "if ARGV[1] then return 0 " + strings.Repeat("elseif a then ", 70000) + "end", 1},
 		{"too many links", "return 1" + strings.Repeat("+1", 5000), 1},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			found, err := scriptcheck.CheckScript(proxycompat.Codis32(), test.script)
 			var at *scriptcheck.SyntaxError
@@ -39,29 +81,6 @@ func TestSyntaxError(t *testing.T) {
 			assert.Equal(t, test.line, at.Line, "%v", err)
 			assert.Empty(t, found)
 		})
-	}
-}
-
-func TestManyElseIfsAreNotNested(t *testing.T) {
-	script := "local k = KEYS[1]\nif ARGV[1] == '0' then return 0\n" +
-		strings.Repeat("elseif ARGV[1] == '1' then k = KEYS[1]\n", 1200) + "else k = 'x' end\nreturn redis.call('GET', k)"
-	found, err := scriptcheck.CheckScript(proxycompat.Codis32(), script)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"1204 undeclared-key GET"}, brief(found))
-}
-
-func TestEndlessElseIfsExceedTheLimit(t *testing.T) {
-	script := "if ARGV[1] then return 0 " + strings.Repeat("elseif a then ", 70000) + "end"
-	_, err := scriptcheck.CheckScript(proxycompat.Codis32(), script)
-	var at *scriptcheck.SyntaxError
-	require.ErrorAs(t, err, &at)
-}
-
-func TestEmptyScriptIsFine(t *testing.T) {
-	for _, script := range []string{"", "\n", "-- nothing"} {
-		found, err := scriptcheck.CheckScript(proxycompat.Codis32(), script)
-		require.NoError(t, err)
-		assert.Empty(t, found)
 	}
 }
 
@@ -82,11 +101,11 @@ func TestOwnScriptsAreFine(t *testing.T) {
 			found, err := scriptcheck.CheckScript(profile(t, name), string(script))
 			require.NoError(t, err)
 			if filepath.Base(file) == "release_notify.lua" && !subscribes[name] { // opt-in, where Redisson can subscribe
-				assert.Equal(t, []string{"19 unheard PUBLISH"}, brief(found), name)
+				assert.Equal(t, "19 unheard PUBLISH", brief(found), name)
 				continue
 			}
 			if filepath.Base(file) == "commit_string.lua" && strings.HasSuffix(name, "@3.2") { // the script handles the error
-				assert.Equal(t, []string{"48 too-new SET"}, brief(found), name)
+				assert.Equal(t, "48 too-new SET", brief(found), name)
 				continue
 			}
 			assert.Empty(t, found, "%s, %s", filepath.Base(file), name)
@@ -95,44 +114,31 @@ func TestOwnScriptsAreFine(t *testing.T) {
 }
 
 // No script keeps the checker busy for long.
-func TestComplexScriptExceedsTheLimit(t *testing.T) {
-	calls := "f0()"
-	script := strings.Builder{}
-	script.WriteString("local function f0() return redis.call('GET', KEYS[1]) end\n")
+func TestLongScripts(t *testing.T) {
+	calls, variables, assignments := strings.Builder{}, strings.Builder{}, strings.Builder{}
 	for range 14 {
-		script.WriteString("local f1 = function() " + strings.Repeat(calls+" ", 8) + "end\nlocal f0 = function() " +
-			strings.Repeat("f1() ", 8) + "end\n")
+		calls.WriteString("local f1 = function() " + strings.Repeat("f0() ", 8) + "end\n")
+		calls.WriteString("local f0 = function() " + strings.Repeat("f1() ", 8) + "end\n")
 	}
-	script.WriteString("f0()")
-	found, err := scriptcheck.CheckScript(proxycompat.Codis32(), script.String())
-	require.NoError(t, err)
-	require.NotEmpty(t, found)
-	assert.Equal(t, scriptcheck.CannotTell, found[0].Rule)
-}
-
-func TestManyVariablesAtManyBranchesExceedTheLimit(t *testing.T) {
-	script := strings.Builder{}
-	variables := func(format string) {
-		for i := range 10000 {
-			fmt.Fprintf(&script, format, i)
-		}
+	for i := range 10000 {
+		fmt.Fprintf(&variables, "local a%d ", i)
+		fmt.Fprintf(&assignments, "a%d = 1 ", i)
 	}
-	variables("local a%d ")
-	script.WriteString(strings.Repeat("if ARGV[1] then ", 900))
-	variables("a%d = 1 ")
-	script.WriteString(strings.Repeat("end ", 900) + "redis.call('GET', KEYS[1])")
-	found, err := scriptcheck.CheckScript(proxycompat.Codis32(), script.String())
-	require.NoError(t, err)
-	assert.Equal(t, []string{"1 cannot-tell script"}, brief(found))
-}
-
-func TestTablesInEachOther(t *testing.T) {
-	_, err := scriptcheck.CheckScript(proxycompat.Codis32(), `
-local a, b = {}, {}
-a.x, b.x, a.y, b.y = b, a, a, b
-for i = 1, 3 do if ARGV[i] then a, b = b, a; a[i] = b else a.x = b.y end end
-return redis.call('GET', a.x.x.y)`)
-	require.NoError(t, err)
+	const get = "redis.call('GET', KEYS[1])"
+	run(t, []example{
+		{"empty", "codis", "", ""},
+		{"empty line", "codis", "\n", ""},
+		{"comment", "codis", "-- nothing", ""},
+		{"elseifs are not nested", "codis", "local k = KEYS[1]\nif ARGV[1] == '0' then return 0\n" +
+			strings.Repeat("elseif ARGV[1] == '1' then k = KEYS[1]\n", 1200) + "else k = 'x' end\nreturn redis.call('GET', k)",
+			"1204 undeclared-key GET"},
+		{"calls", "codis", "local function f0() return " + get + " end\n" + calls.String() + "f0()", "29 cannot-tell script"},
+		{"many variables at many branches", "codis", variables.String() + strings.Repeat("if ARGV[1] then ", 900) +
+			assignments.String() + strings.Repeat("end ", 900) + get, "1 cannot-tell script"},
+		{"tables in each other", "codis", `local a, b = {}, {}; a.x, b.x, a.y, b.y = b, a, a, b
+			for i = 1, 3 do if ARGV[i] then a, b = b, a; a[i] = b else a.x = b.y end end; redis.call('GET', a.x.x.y)`,
+			"2 cannot-tell GET"},
+	})
 }
 
 func TestAllowTagged(t *testing.T) {
