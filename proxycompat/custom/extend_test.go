@@ -83,6 +83,7 @@ func TestUnusualValidFiles(t *testing.T) {
 		data string
 		want proxycompat.Changes
 	}{
+		"all keys":   {strings.Replace(everyKey, "base: twemproxy", "", 1), everyChange()},
 		"flow":       {"{name: mine}", proxycompat.Changes{Name: "mine"}},
 		"mark":       {"\ufeffname: mine\n", proxycompat.Changes{Name: "mine"}},
 		"CRLF":       {"name: mine\r\ntitle: a b\r\n", proxycompat.Changes{Name: "mine", Title: "a b"}},
@@ -93,44 +94,47 @@ func TestUnusualValidFiles(t *testing.T) {
 		"never":      {"name: mine\nidle: never\nclients: unlimited\n", proxycompat.Changes{Name: "mine", Idle: -1, Clients: -1}},
 		"JSON":       {"{\"name\": \"mine\", \"clients\": 5}", proxycompat.Changes{Name: "mine", Clients: 5}},
 		"tabs":       {"\ufeff{\n\t\"name\": \"mine\",\r\n\t\"backend\":\t7.10\r\n}", proxycompat.Changes{Name: "mine", Backend: "7.10"}},
+		"long":       {"name: " + strings.Repeat("a", 1_000_000), proxycompat.Changes{Name: strings.Repeat("a", 1_000_000)}},
 		"surrogates": {`{"name": "mine", "title": "\ud83d\ude00\/"}`, proxycompat.Changes{Name: "mine", Title: "😀/"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := custom.Extend(base, "mine", []byte(of.data))
 			require.NoError(t, err)
 			assert.Equal(t, extended(t, base, of.want), got)
+			assert.Equal(t, proxycompat.Codis32(), base, "the base is as it was")
 		})
 	}
 }
 
+// written returns the path of a file with these data.
+func written(t *testing.T, data string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, []byte(data), 0o600))
+	return path
+}
+
 func TestLoad(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name, data string) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte(data), 0o600))
-		return path
-	}
-	got, err := custom.Load(file("mine.yaml", everyKey))
+	got, err := custom.Load(written(t, everyKey))
 	require.NoError(t, err)
 	assert.Equal(t, extended(t, proxycompat.Twemproxy05(), everyChange()), got)
 
-	_, err = custom.Load(filepath.Join(dir, "missing.yaml"))
+	_, err = custom.Load(filepath.Join(t.TempDir(), "missing.yaml"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = custom.Load(dir)
+	_, err = custom.Load(t.TempDir())
 	require.Error(t, err)
-
-	path := file("nameless.yaml", "base: codis\n")
-	_, err = custom.Load(path)
-	require.EqualError(t, err, path+":1:1: no name: how the profile is called, one word in lower case")
-
-	path = file("large.yaml", everyKey+strings.Repeat("#", custom.MaxSize))
-	_, err = custom.Load(path)
-	require.EqualError(t, err, path+":1: the file is larger than 1048576 bytes")
+	for data, want := range map[string]string{
+		"base: codis\n": ":1:1: no name: how the profile is called, one word in lower case",
+		everyKey + strings.Repeat("#", custom.MaxSize): ":1: the file is larger than 1048576 bytes",
+	} {
+		path := written(t, data)
+		_, err = custom.Load(path)
+		require.EqualError(t, err, path+want)
+	}
 }
 
 func TestOpen(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "rooms")
-	require.NoError(t, os.WriteFile(file, []byte("name: rooms\nbase: codis@3.2\nabout: ours\ntitle: ours\n"), 0o600))
+	file := written(t, "name: rooms\nbase: codis@3.2\nabout: ours\ntitle: ours\n")
 	for given, want := range map[string]string{
 		"codis": "codis", "CODIS": "codis", "codis@3.2": "codis@3.2", "envoy-old@7.0": "envoy-old@7.0", file: "rooms",
 	} {
@@ -146,9 +150,28 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestExtendDoesNotTouchItsBase(t *testing.T) {
-	base := proxycompat.Codis32()
-	_, err := custom.Extend(base, "mine", []byte(strings.Replace(everyKey, "base: twemproxy", "", 1)))
-	require.NoError(t, err)
-	assert.Equal(t, proxycompat.Codis32(), base)
+func FuzzExtend(f *testing.F) {
+	for _, seed := range []string{
+		"", everyKey, "\ufeffname: a\r\nbase: codis\r\n", "{\n\t\"name\": \"a\",\n\t\"base\": \"redis\"\n}",
+		"name: *a", "a: &a [*a]\nname: *a",
+		"name: a\nbase: codis\ncommands: [{command: [], verdict: x}]",
+		"---\n---\n", "? ? a", "! !00 \xf6", "name: !!binary YQ==", "|0\n-", "<<: {}",
+	} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, given bool) {
+		var base *proxycompat.Profile
+		if given {
+			base = proxycompat.Codis32()
+		}
+		for _, file := range []string{"f.yaml", "f.json"} {
+			p, err := custom.Extend(base, file, data)
+			if err == nil {
+				require.NotEmpty(t, p.Name())
+			} else {
+				assert.NotEmpty(t, err.Error())
+			}
+		}
+	})
 }

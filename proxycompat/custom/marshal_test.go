@@ -1,7 +1,6 @@
 package custom_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -69,40 +68,57 @@ func TestMarshalRoundTrips(t *testing.T) {
 		rules := randomRules(r)
 		want := extended(t, base, proxycompat.Changes{Name: "mine", Rules: rules})
 
-		data, err := custom.Marshal("mine", base, rules)
-		require.NoError(t, err, "seed %d", seed)
-		got, err := custom.Extend(nil, "mine.yaml", data)
-		require.NoError(t, err, "seed %d", seed)
-		require.Equal(t, want, got, "seed %d: %s", seed, data)
-
-		data, err = custom.Marshal("mine", nil, rules)
-		require.NoError(t, err, "seed %d", seed)
-		got, err = custom.Extend(base, "mine.yaml", data)
-		require.NoError(t, err, "seed %d", seed)
-		require.Equal(t, want, got, "seed %d: %s", seed, data)
+		for _, of := range []struct{ written, read *proxycompat.Profile }{{base, nil}, {nil, base}} {
+			data, err := custom.Marshal("mine", of.written, rules)
+			require.NoError(t, err, "seed %d", seed)
+			got, err := custom.Extend(of.read, "mine.yaml", data)
+			require.NoError(t, err, "seed %d", seed)
+			require.Equal(t, want, got, "seed %d: %s", seed, data)
+		}
 	}
 }
 
 func TestMarshalRefuses(t *testing.T) {
 	codis := proxycompat.Codis32()
-	ok := func(command, why string) proxycompat.RuleChange {
+	mine := extended(t, codis, proxycompat.Changes{Name: "mine"})
+	rule := func(command, why string) proxycompat.RuleChange {
 		return proxycompat.RuleChange{Commands: []string{command}, Verdict: "ok", Why: why, Source: "s"}
 	}
-	_, err := custom.Marshal("My Proxy", codis, nil)
-	require.ErrorContains(t, err, `custom: not written: proxycompat: bad name "My Proxy"`)
-
-	_, err = custom.Marshal("mine", codis, []proxycompat.RuleChange{ok("GET", "w"), ok("A B C", "w")})
-	var bad *proxycompat.RuleError
-	require.ErrorAs(t, err, &bad)
-	assert.Equal(t, 1, bad.Index)
-
-	_, err = custom.Marshal("mine", codis, []proxycompat.RuleChange{ok("GET", "w"), ok("get", "w")})
-	require.ErrorContains(t, err, "a second rule for")
-	_, err = custom.Marshal("mine", codis, []proxycompat.RuleChange{ok("GET", "\xff")})
-	require.ErrorContains(t, err, "custom: not written")
-
-	for _, base := range []*proxycompat.Profile{codis.AllowTagged(), extended(t, codis, proxycompat.Changes{Name: "mine"})} {
-		_, err = custom.Marshal("other", base, nil)
-		require.ErrorContains(t, err, fmt.Sprintf("custom: a file cannot name the base %s; give nil", base.Name()))
+	for _, c := range []struct {
+		name  string
+		base  *proxycompat.Profile
+		rules []proxycompat.RuleChange
+		want  string
+	}{
+		{"My Proxy", codis, nil, `custom: not written: proxycompat: bad name "My Proxy"`},
+		{"mine", codis, []proxycompat.RuleChange{rule("GET", "w"), rule("A B C", "w")}, "proxycompat: rule 2: "},
+		{"mine", codis, []proxycompat.RuleChange{rule("GET", "w"), rule("get", "w")}, "a second rule for"},
+		{"mine", codis, []proxycompat.RuleChange{rule("GET", "\xff")}, "custom: not written"},
+		{"other", codis.AllowTagged(), nil, "custom: a file cannot name the base codis; give nil"},
+		{"other", mine, nil, "custom: a file cannot name the base mine; give nil"},
+	} {
+		_, err := custom.Marshal(c.name, c.base, c.rules)
+		require.ErrorContains(t, err, c.want)
+		var bad *proxycompat.RuleError
+		if strings.Contains(c.want, "rule 2") {
+			require.ErrorAs(t, err, &bad)
+			assert.Equal(t, 1, bad.Index)
+		}
 	}
+}
+
+func FuzzMarshal(f *testing.F) {
+	f.Add("why", "instead")
+	f.Add("a\n b", " \t")
+	f.Fuzz(func(t *testing.T, why, instead string) {
+		rules := []proxycompat.RuleChange{{Commands: []string{"X"}, Verdict: "ok", Why: why, Source: why, Instead: instead}}
+		data, err := custom.Marshal("mine", nil, rules)
+		if err != nil {
+			return
+		}
+		p, err := custom.Extend(proxycompat.Redis(), "f", data)
+		require.NoError(t, err)
+		assert.Equal(t, why, p.Rule("X").Why)
+		assert.Equal(t, instead, p.Rule("X").Instead)
+	})
 }

@@ -14,7 +14,6 @@ import (
 type schemaNode struct {
 	Schema               string                 `json:"$schema"`
 	Description          string                 `json:"description"`
-	Type                 any                    `json:"type"`
 	AdditionalProperties *bool                  `json:"additionalProperties"`
 	Required             []string               `json:"required"`
 	Properties           map[string]*schemaNode `json:"properties"`
