@@ -55,14 +55,12 @@ func TestVerdicts(t *testing.T) {
 			"ERR Unknown subcommand or wrong number of arguments for 'Help'. Try PUBSUB HELP.",
 			"ERR Unknown subcommand or wrong number of arguments for 'docs'. Try COMMAND HELP."},
 	} {
-		p, err := codis.Over(version)
-		require.NoError(t, err)
+		p := lookup(t, "codis@"+version)
 		assert.Equal(t, want[0], p.RefusalText("getDel", "a", "b"))
 		assert.Equal(t, want[1], p.RefusalText("pubsub", "Help"))
 		assert.Equal(t, want[2], p.RefusalText("command", "docs", "x"))
 	}
-	seven, err := codis.Over("7.0")
-	require.NoError(t, err)
+	seven := lookup(t, "codis@7.0")
 	assert.Equal(t, "ERR unknown command 'delex', with args beginning with: 'a' ", seven.RefusalText("delex", "a"))
 	assert.Equal(t, "ERR unknown command 'DELEX', with args beginning with: ", seven.RefusalText("DELEX"))
 }
@@ -100,60 +98,38 @@ func TestCodisReadsFromReplicas(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	codis, twem := proxycompat.Codis32(), proxycompat.Twemproxy05()
-	for command, want := range map[string]string{ // "": both permit it; c and t: that profile refuses
-		"":                                 "",
-		"GET k":                            "",
-		"get":                              "t",
-		"SET k v NX PX 100":                "",
-		"EVAL s 1 k a b":                   "",
-		"EVAL s 0":                         "ct",
-		"EVAL s 0 a":                       "ct",
-		"EVAL s 2 k":                       "ct",
-		"EVAL s x k":                       "t",
-		"MGET a b":                         "",
-		"MSET a 1 b":                       "ct",
-		"UNLINK a b":                       "c",
-		"SINTER a b":                       "ct",
-		"XREAD COUNT 1 STREAMS a b 0 0":    "ct",
-		"MSETEX 2 a 1 b 2":                 "ct",
-		"SORT a LIMIT 0 1":                 "",
-		"GEORADIUSBYMEMBER g store 5 km":   "",
-		"GEORADIUS g 1 1 5 km STOREDIST d": "ct",
-		"SINTER a a":                       "",
-		"EVAL s 2 k k":                     "",
-		"JSON.GET k":                       "t",
-		"JSON.MGET k l $":                  "ct",
-		"SORT a BY w_*":                    "ct",
-		"SORT a store b":                   "ct",
-		"WATCH k":                          "ct",
-		"SCRIPT EXISTS x":                  "ct",
-		"HELLO 3":                          "ct",
-		"AUTH pw":                          "",
-		"AUTH user pw":                     "ct",
-		"SELECT 1":                         "t",
-		"PING x":                           "ct",
-		"CAS k a b":                        "t",
-		"QUIT":                             "",
-		strings.Repeat("X", 100) + " k":    "t",
+	for refusedBy, commands := range map[string][]string{
+		"": {
+			"", "GET k", "SET k v NX PX 100", "EVAL s 1 k a b", "EVAL s 2 k k", "MGET a b", "SINTER a a", "SORT a LIMIT 0 1",
+			"GEORADIUSBYMEMBER g store 5 km", "AUTH pw", "QUIT",
+		},
+		"codis":     {"UNLINK a b"},
+		"twemproxy": {"get", "EVAL s x k", "JSON.GET k", "SELECT 1", "CAS k a b", strings.Repeat("X", 100) + " k"},
+		"codis, twemproxy": {
+			"EVAL s 0", "EVAL s 0 a", "EVAL s 2 k", "MSET a 1 b", "SINTER a b", "XREAD COUNT 1 STREAMS a b 0 0", "MSETEX 2 a 1 b 2",
+			"GEORADIUS g 1 1 5 km STOREDIST d", "JSON.MGET k l $", "SORT a BY w_*", "SORT a store b",
+			"WATCH k", "SCRIPT EXISTS x", "HELLO 3", "AUTH user pw", "PING x",
+		},
 	} {
-		args := strings.Fields(command)
-		for p, mark := range map[*proxycompat.Profile]string{codis: "c", twem: "t"} {
-			err := p.Check(args...)
-			if !strings.Contains(want, mark) {
-				assert.NoError(t, err, "%s: %s", p.Name(), command)
-				continue
+		for _, command := range commands {
+			args := strings.Fields(command)
+			for _, p := range []*proxycompat.Profile{proxycompat.Codis32(), proxycompat.Twemproxy05()} {
+				err := p.Check(args...)
+				if !strings.Contains(refusedBy, p.Name()) {
+					assert.NoError(t, err, "%s: %s", p.Name(), command)
+					continue
+				}
+				var refused *proxycompat.RefusedError
+				require.ErrorAs(t, err, &refused, "%s: %s", p.Name(), command)
+				require.ErrorIs(t, err, rmw.ErrUnsupported)
+				assert.False(t, rmw.Retryable(err))
+				assert.Equal(t, strings.ToUpper(args[0]), refused.Command)
+				assert.Equal(t, p.Name(), refused.Profile)
+				assert.NotEmpty(t, refused.Source)
+				assert.NotEmpty(t, refused.Reason)
 			}
-			var refused *proxycompat.RefusedError
-			require.ErrorAs(t, err, &refused, "%s: %s", p.Name(), command)
-			require.ErrorIs(t, err, rmw.ErrUnsupported)
-			assert.False(t, rmw.Retryable(err))
-			assert.Equal(t, strings.ToUpper(args[0]), refused.Command)
-			assert.Equal(t, p.Name(), refused.Profile)
-			assert.NotEmpty(t, refused.Source)
-			assert.NotEmpty(t, refused.Reason)
+			require.NoError(t, proxycompat.Redis().Check(args...))
 		}
-		require.NoError(t, proxycompat.Redis().Check(args...))
 	}
 }
 
@@ -165,6 +141,9 @@ func TestRefusedErrorShowsNoData(t *testing.T) {
 	err = proxycompat.Twemproxy05().Check("bad\r\n" + strings.Repeat("x", 1000))
 	assert.NotContains(t, err.Error(), "\n")
 	assert.Less(t, len(err.Error()), 400)
+	require.EqualError(t, lookup(t, "codis@3.2").Check("HSET", "secret", "f", "secret", "g", "secret"),
+		"proxycompat: HSET not sent: codis@3.2: more than one field needs Redis 4.0 or later, and the server behind is 3.2; "+
+			"instead: HMSET, or one HSET for each field (Redis' command list)")
 }
 
 func TestAllowTagged(t *testing.T) {
@@ -202,9 +181,7 @@ func TestCheckCmdReadsArgumentsAsTheyAreSent(t *testing.T) {
 	} {
 		require.NoError(t, codis.AllowTagged().CheckCmd(redis.NewCmd(t.Context(), args...)), "%v", args)
 	}
-	cluster, err := proxycompat.Lookup("cluster")
-	require.NoError(t, err)
-	require.NoError(t, cluster.CheckCmd(redis.NewCmd(t.Context(), "mget", marshaler("{x}a"), marshaler("{x}b"))))
+	require.NoError(t, lookup(t, "cluster").CheckCmd(redis.NewCmd(t.Context(), "mget", marshaler("{x}a"), marshaler("{x}b"))))
 }
 
 type marshaler string
@@ -212,30 +189,18 @@ type marshaler string
 func (m marshaler) MarshalBinary() ([]byte, error) { return []byte(m), nil }
 
 func TestProxiesWithSpecialRules(t *testing.T) {
-	for _, c := range []struct {
-		profile, command string
-		passes           bool
-	}{
-		{"predixy", "SUBSCRIBE a", true},
-		{"predixy", "SUBSCRIBE a b", false},
-		{"predixy", "ZRANGE k 0 -1 WITHSCORES", true},
-		{"predixy", "ZRANGE k 0 -1 BYSCORE REV LIMIT 0 10", false},
-		{"predixy", "SCRIPT LOAD s", true},
-		{"alibaba", "EVAL s 0", false},
-		{"alibaba", "EVAL s -1", false},
-		{"alibaba", "EVAL s 2 {a}1 {a}2", true},
-		{"cluster", "XREADGROUP GROUP streams c STREAMS s >", true},
-		{"cluster", "XREADGROUP GROUP g c STREAMS s t > >", false},
-		{"envoy@3.2", "HELLO 2", true}, // the proxy answers it
-		{"pika", "DBSLAVEOF x", false},
-		{"pika", "HELLO 2", false},
-	} {
-		checks(t, c.profile, c.command, c.passes)
-	}
+	checks(t, map[string]map[string]bool{
+		"predixy": {
+			"SUBSCRIBE a": true, "SUBSCRIBE a b": false, "SCRIPT LOAD s": true,
+			"ZRANGE k 0 -1 WITHSCORES": true, "ZRANGE k 0 -1 BYSCORE REV LIMIT 0 10": false,
+		},
+		"alibaba":   {"EVAL s 0": false, "EVAL s -1": false, "EVAL s 2 {a}1 {a}2": true},
+		"cluster":   {"XREADGROUP GROUP streams c STREAMS s >": true, "XREADGROUP GROUP g c STREAMS s t > >": false},
+		"envoy@3.2": {"HELLO 2": true}, // the proxy answers it
+		"pika":      {"DBSLAVEOF x": false, "HELLO 2": false},
+	})
 	for profile, name := range map[string]string{"predixy": "SCRIPT LOAD", "camellia": "CONFIG GET"} {
-		p, err := proxycompat.Lookup(profile)
-		require.NoError(t, err)
-		require.Error(t, p.Check(name, "x"), "a single word, for a server")
+		require.Error(t, lookup(t, profile).Check(name, "x"), "a single word, for a server")
 	}
 }
 
@@ -248,10 +213,161 @@ func TestGuaranteesNameUnobservedProfiles(t *testing.T) {
 	sentence, _, _ := strings.Cut(strings.ToLower(after), ".")
 	named := strings.Fields(strings.ReplaceAll(sentence, ",", " "))
 	for _, name := range proxycompat.Names() {
-		p, err := proxycompat.Lookup(name)
-		require.NoError(t, err)
-		about := strings.ReplaceAll(p.About(), "not observed", "")
+		about := strings.ReplaceAll(lookup(t, name).About(), "not observed", "")
 		unobserved := strings.Contains(about, "from its ") && !strings.Contains(about, "observed")
 		assert.Equal(t, unobserved, slices.Contains(named, strings.TrimSuffix(name, "-old")), name)
+	}
+}
+
+func TestExtend(t *testing.T) {
+	base := proxycompat.Codis32()
+	p := extended(t, base, proxycompat.Changes{
+		Name: "ours", Backend: "6.2", Idle: time.Minute, Clients: 50, Refusal: "ERR no %l (%s) here",
+		Rules: []proxycompat.RuleChange{
+			{Commands: []string{"object", "RESTORE"}, Verdict: "ok", Why: "ours lets them pass", Source: "the operators"},
+			{Commands: []string{"OBJECT FREQ"}, Verdict: "refused", Why: "not that", Source: "the operators"},
+			{Commands: []string{"GRAB"}, Verdict: "onekey", Why: "ours alone", Source: "the operators", Keys: "num1", Args: "2+"},
+			{Commands: []string{"*"}, Verdict: "refused", Why: "nothing else", Source: "the operators", Error: "ERR what is %l?"},
+		},
+	})
+	assert.Equal(t, "ours", p.Name())
+	assert.Contains(t, p.About(), "codis")
+	assert.Equal(t, time.Minute, p.Idle())
+	assert.Equal(t, 50, p.Clients())
+	require.NoError(t, p.Check("OBJECT", "ENCODING", "k"))
+	require.ErrorContains(t, p.Check("OBJECT", "FREQ", "k"), "not that")
+	require.Error(t, base.Check("OBJECT", "ENCODING", "k"), "the base is as it was")
+	require.NoError(t, p.Check("GRAB", "1", "k"))
+	require.ErrorContains(t, p.Check("GRAB", "2", "k", "l"), "2 keys")
+	require.ErrorContains(t, p.Check("GRAB", "1"), "does not accept 1 argument")
+	require.Error(t, p.Check("NOSUCH", "k"))
+	assert.Equal(t, "ERR what is nosuch?", p.RefusalText("NOSUCH"))
+	assert.Equal(t, "ERR no watch (WATCH) here", p.RefusalText("watch"))
+	require.Error(t, p.Check("HEXPIRE", "k"), "newer than the server behind")
+	assert.Equal(t, base.Slot("k"), p.Slot("k"))
+
+	closing := extended(t, base, proxycompat.Changes{Name: "x", Refusal: "-", Hash: "config", HashTag: "{}"})
+	assert.Empty(t, closing.RefusalText("WATCH"))
+	assert.True(t, closing.SameSlot("{a}1", "{a}2"))
+}
+
+// An observation has precedence over a rule that follows from a version.
+func TestRuleChangeOverridesBackend(t *testing.T) {
+	p := extended(t, lookup(t, "codis@3.2"), proxycompat.Changes{Name: "x", Rules: []proxycompat.RuleChange{
+		{Commands: []string{"UNLINK"}, Verdict: "ok", Why: "backported", Source: "us"},
+		{Commands: []string{"FOO BAR"}, Verdict: "refused", Why: "not that", Source: "us"},
+	}})
+	require.NoError(t, p.Check("UNLINK", "k"))
+	require.Error(t, p.Check("GETEX", "k"), "still 3.2")
+	require.Error(t, p.Check("FOO", "BAR"))
+	require.NoError(t, p.Check("FOO", "BAZ"))
+
+	ours := extended(t, proxycompat.Redis(), proxycompat.Changes{Name: "x", Rules: []proxycompat.RuleChange{
+		{Commands: []string{"CLIENT", "SELECT"}, Verdict: "refused", Why: "not here", Source: "us"},
+	}})
+	assert.False(t, ours.Server(), "with a rule of its own it is a proxy")
+	assert.NotEmpty(t, proxycompat.Explain(&redis.Options{ClientName: "c"}, ours))
+}
+
+func TestExtendErrors(t *testing.T) {
+	rule := func(change func(*proxycompat.RuleChange)) proxycompat.Changes {
+		good := proxycompat.RuleChange{Commands: []string{"GET"}, Verdict: "ok", Why: "w", Source: "s"}
+		bad := good
+		change(&bad)
+		return proxycompat.Changes{Name: "x", Rules: []proxycompat.RuleChange{good, bad}}
+	}
+	for want, c := range map[string]proxycompat.Changes{
+		`bad name ""`:         {},
+		`bad name "A"`:        {Name: "A"},
+		`bad name "a@3.2"`:    {Name: "a@3.2"},
+		`bad hash rule "md5"`: {Name: "x", Hash: "md5"},
+		"cannot be config":    {Name: "x", HashTag: "{}"},
+		`bad version "new"`:   {Name: "x", Backend: "new"},
+		"rule 2: no command":  rule(func(r *proxycompat.RuleChange) { r.Commands = nil }),
+		"rule 2: no reason":   rule(func(r *proxycompat.RuleChange) { r.Why = "" }),
+		"rule 2: no source":   rule(func(r *proxycompat.RuleChange) { r.Source = "" }),
+		"unknown verdict":     rule(func(r *proxycompat.RuleChange) { r.Verdict = "fine" }),
+		"bad argument count":  rule(func(r *proxycompat.RuleChange) { r.Args = "x" }),
+		"bad keys":            rule(func(r *proxycompat.RuleChange) { r.Keys = "x" }),
+		"bad route":           rule(func(r *proxycompat.RuleChange) { r.Route = "x" }),
+		"bad command":         rule(func(r *proxycompat.RuleChange) { r.Commands = []string{"A B C"} }),
+	} {
+		_, err := proxycompat.Codis32().Extend(c)
+		require.ErrorContains(t, err, want)
+		var bad *proxycompat.RuleError
+		if c.Rules != nil {
+			require.ErrorAs(t, err, &bad)
+			assert.Equal(t, 1, bad.Index)
+		}
+	}
+}
+
+// If a proxy forwards unknown commands by the first argument, the verdict of each follows from Redis' key
+// positions.
+func TestUnknownIsForwardedByItsFirstArgument(t *testing.T) {
+	p := extended(t, proxycompat.Redis(), proxycompat.Changes{
+		Name: "blind", Hash: "codis",
+		Rules: []proxycompat.RuleChange{{Commands: []string{"*"}, Verdict: "unknown", Why: "forwarded", Source: "a test"}},
+	})
+	for command, want := range map[string]proxycompat.Verdict{
+		"BLPOP": proxycompat.HarmsOthers, "BLMOVE": proxycompat.HarmsOthers, "XREAD": proxycompat.HarmsOthers,
+		"SUBSCRIBE": proxycompat.HarmsOthers, "PSUBSCRIBE": proxycompat.HarmsOthers, "SSUBSCRIBE": proxycompat.HarmsOthers,
+		"EVAL": proxycompat.Misrouted, "MSETEX": proxycompat.Misrouted, "BITOP": proxycompat.Misrouted,
+		"DEL": proxycompat.OneKey, "MSET": proxycompat.OneKey,
+		"GET": proxycompat.Unknown, "PING": proxycompat.Unknown, "NO-SUCH": proxycompat.Unknown,
+	} {
+		assert.Equal(t, want, p.Rule(command).Verdict, command)
+	}
+}
+
+func TestTag(t *testing.T) {
+	codis, twem := proxycompat.Codis32(), proxycompat.Twemproxy05()
+	braces, err := twem.WithHashTag("{}")
+	require.NoError(t, err)
+	dollars, err := twem.WithHashTag("$$")
+	require.NoError(t, err)
+	for key, want := range map[string][4]string{ // codis, twemproxy, with {}, with $$
+		"":          {"", "", "", ""},
+		"k":         {"k", "k", "k", "k"},
+		"{a}b":      {"a", "{a}b", "a", "{a}b"},
+		"{}b":       {"", "{}b", "{}b", "{}b"},
+		"a{}{b}c":   {"", "a{}{b}c", "a{}{b}c", "a{}{b}c"},
+		"x{a}{b}":   {"a", "x{a}{b}", "a", "x{a}{b}"},
+		"x$a$b":     {"x$a$b", "x$a$b", "x$a$b", "a"},
+		"{a":        {"{a", "{a", "{a", "{a"},
+		"}{a}":      {"a", "}{a}", "a", "}{a}"},
+		"{{a}}x":    {"{a", "{{a}}x", "{a", "{{a}}x"},
+		"$a{b}c$$$": {"b", "$a{b}c$$$", "b", "a{b}c"},
+	} {
+		for i, p := range []*proxycompat.Profile{codis, twem, braces, dollars} {
+			assert.Equal(t, want[i], p.Tag(key), "%s, %d: %s", p.Name(), i, key)
+		}
+	}
+	assert.True(t, braces.SameSlot("{a}1", "{a}2"))
+	assert.False(t, twem.SameSlot("{a}1", "{a}2"), "no tag is configured")
+	assert.True(t, twem.SameSlot("a", "a"))
+	assert.True(t, codis.SameSlot("{}a", "{}b"), "Codis takes an empty tag for one")
+	assert.True(t, proxycompat.Redis().SameSlot("a", "b"))
+	assert.True(t, twem.SameSlot())
+	require.NoError(t, braces.AllowTagged().Check("SINTER", "{a}1", "{a}2"))
+	require.Error(t, braces.AllowTagged().Check("SINTER", "{a}1", "{b}2"))
+
+	_, err = twem.WithHashTag("{")
+	require.EqualError(t, err, `proxycompat: bad hash tag "{": want the two characters around it, as in {}`)
+	_, err = codis.WithHashTag("{}")
+	require.EqualError(t, err, "proxycompat: the hash tag of codis cannot be configured")
+}
+
+// The values for clusters are those of the Redis Cluster specification and of CLUSTER KEYSLOT.
+func TestSlot(t *testing.T) {
+	codis := proxycompat.Codis32()
+	assert.Zero(t, codis.Slot("{}anything"))
+	assert.Equal(t, 0xcbf43926%1024, codis.Slot("{123456789}b"), "the check value of CRC-32")
+	assert.Equal(t, -1, proxycompat.Twemproxy05().Slot("a"))
+	cluster := lookup(t, "cluster")
+	for key, slot := range map[string]int{
+		"123456789": 0x31c3, "a{foo}{bar}": 12182, "": 0, "foo{}{bar}": 8363, "{user1000}.following": 3443,
+	} {
+		assert.Equal(t, slot, cluster.Slot(key), key)
 	}
 }
