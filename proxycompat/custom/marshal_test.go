@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -60,24 +61,6 @@ func randomRules(r *rand.Rand) []proxycompat.RuleChange {
 	return rules
 }
 
-func TestMarshalRoundTrips(t *testing.T) {
-	for seed := range uint64(120) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		base, err := proxycompat.Lookup(pick(r, "codis", "codis@3.2", "twemproxy", "redis"))
-		require.NoError(t, err)
-		rules := randomRules(r)
-		want := extended(t, base, proxycompat.Changes{Name: "mine", Rules: rules})
-
-		for _, of := range []struct{ written, read *proxycompat.Profile }{{base, nil}, {nil, base}} {
-			data, err := custom.Marshal("mine", of.written, rules)
-			require.NoError(t, err, "seed %d", seed)
-			got, err := custom.Extend(of.read, "mine.yaml", data)
-			require.NoError(t, err, "seed %d", seed)
-			require.Equal(t, want, got, "seed %d: %s", seed, data)
-		}
-	}
-}
-
 func TestMarshalRefuses(t *testing.T) {
 	codis := proxycompat.Codis32()
 	mine := extended(t, codis, proxycompat.Changes{Name: "mine"})
@@ -107,18 +90,30 @@ func TestMarshalRefuses(t *testing.T) {
 	}
 }
 
+// FuzzMarshal adds a rule with these texts to random ones: every profile of valid texts survives a round trip.
 func FuzzMarshal(f *testing.F) {
-	f.Add("why", "instead")
-	f.Add("a\n b", " \t")
-	f.Fuzz(func(t *testing.T, why, instead string) {
-		rules := []proxycompat.RuleChange{{Commands: []string{"X"}, Verdict: "ok", Why: why, Source: why, Instead: instead}}
-		data, err := custom.Marshal("mine", nil, rules)
-		if err != nil {
-			return
-		}
-		p, err := custom.Extend(proxycompat.Redis(), "f", data)
+	f.Add(uint64(0), "why", "instead")
+	f.Add(uint64(1), "a\n b", " \t")
+	for seed := range uint64(120) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		f.Add(seed, randomText(r), randomText(r))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, why, instead string) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		base, err := proxycompat.Lookup(pick(r, "codis", "codis@3.2", "twemproxy", "redis"))
 		require.NoError(t, err)
-		assert.Equal(t, why, p.Rule("X").Why)
-		assert.Equal(t, instead, p.Rule("X").Instead)
+		rule := proxycompat.RuleChange{Commands: []string{"X"}, Verdict: "ok", Why: why, Source: why, Instead: instead}
+		rules := append(randomRules(r), rule)
+		for _, of := range []struct{ written, read *proxycompat.Profile }{{base, nil}, {nil, base}} {
+			data, err := custom.Marshal("mine", of.written, rules)
+			if !utf8.ValidString(why+instead) || why == "" {
+				require.Error(t, err)
+				continue
+			}
+			require.NoError(t, err)
+			got, err := custom.Extend(of.read, "mine.yaml", data)
+			require.NoError(t, err)
+			require.Equal(t, extended(t, base, proxycompat.Changes{Name: "mine", Rules: rules}), got, "%s", data)
+		}
 	})
 }
