@@ -2,6 +2,7 @@ package proxycompat_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math"
 	"strings"
@@ -161,10 +162,31 @@ func TestHookWithoutAProfile(t *testing.T) {
 	require.NoError(t, rdb.Set(t.Context(), "k", "v", 0).Err())
 }
 
-// unguarded is a hook without its check at the connection.
-type unguarded struct{ redis.Hook }
+// policy is a hook that refuses RANDOMKEY, without a check at the connection. It does not set the error of a
+// command, as Hook does: the full-duplex AutoPipeline would write the error at the same time.
+type policy struct{}
 
-func (unguarded) DialHook(next redis.DialHook) redis.DialHook { return next }
+var errPolicy = errors.New("refused by the policy")
+
+func (policy) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (policy) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "randomkey" {
+			return errPolicy
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (policy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if cmds[0].Name() == "randomkey" {
+			return errPolicy
+		}
+		return next(ctx, cmds)
+	}
+}
 
 // A full-duplex AutoPipeline sends a command that a hook refuses. Explain calls it fatal for that reason,
 // and lockupdate.New refuses it; if this test fails after an update of go-redis, remove both. The control
@@ -174,12 +196,12 @@ func TestFullDuplexSendsWhatAHookRefuses(t *testing.T) {
 		p, rdb := emulated(t, proxycompat.Codis32(), func(o *redis.Options) {
 			o.AutoPipelineOptions = &redis.AutoPipelineOptions{FullDuplex: full}
 		})
-		rdb.AddHook(unguarded{proxycompat.Hook(proxycompat.Codis32())})
+		rdb.AddHook(policy{})
 		auto, err := rdb.AutoPipeline()
 		require.NoError(t, err)
 		require.Equal(t, full, auto.Config().FullDuplex)
 
-		require.ErrorIs(t, auto.RandomKey(background).Err(), rmw.ErrUnsupported)
+		require.ErrorIs(t, auto.RandomKey(background).Err(), errPolicy)
 		require.NoError(t, auto.Set(background, "k", "v", 0).Err(), "sent and answered after it")
 		assert.Equal(t, full, p.Count()["RANDOMKEY"] == 1, p.Count())
 		require.NoError(t, auto.Close())

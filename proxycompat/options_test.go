@@ -228,9 +228,7 @@ func TestExplainDefaults(t *testing.T) {
 	}
 	tlsOnly := proxycompat.Explain(&redis.Options{TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}}, codis)
 	assert.Contains(t, tlsOnly[0].Instead, "redis.NewDialer", "which keeps to TLSConfig")
-	over, err := codis.Over("3.2")
-	require.NoError(t, err)
-	assert.False(t, proxycompat.Explain(nil, over)[0].Fatal, "codis-server 3.2 does not know HELLO")
+	assert.False(t, proxycompat.Explain(nil, lookup(t, "codis@3.2"))[0].Fatal, "codis-server 3.2 does not know HELLO")
 	o := proxycompat.Options(codis, "proxy:1")
 	o.ConnMaxIdleTime = 29 * time.Minute
 	assert.Empty(t, proxycompat.Explain(o, codis))

@@ -21,55 +21,36 @@ import (
 // with Codis: SET … NX returned OK, and GET nil.
 func TestReplicaLag(t *testing.T) {
 	const lag = 100 * time.Millisecond
-	bubble(t, proxytest.Config{ReplicaLag: lag}, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
-		do := func(command string) *redis.Cmd { return rdb.Do(background, words(command)...) }
-		get := "return redis.call('GET', KEYS[1])"
-		require.NoError(t, rdb.SetNX(background, "k", "1", time.Minute).Err())
-		require.ErrorIs(t, rdb.Get(background, "k").Err(), redis.Nil)
-		assert.EqualValues(t, -2, rdb.PTTL(background, "k").Val())
-		assert.Equal(t, "1", rdb.Eval(background, get, []string{"k"}).Val())
+	bubble(t, proxytest.Config{ReplicaLag: lag}, func(t *testing.T, p *proxytest.Proxy, _ *redis.Client) {
+		w := dial(t, p)
+		w.expect("SET k 1 NX EX 60", "+OK", "GET k", "$-1", "PTTL k", ":-2", "EVAL return(redis.call('GET',KEYS[1])) 1 k", "$1|1")
 		time.Sleep(lag / 2)
-		require.NoError(t, rdb.Set(background, "k", "2", redis.KeepTTL).Err())
+		w.expect("SET k 2 KEEPTTL", "+OK")
 		time.Sleep(lag/2 + time.Millisecond)
-		assert.Equal(t, "1", rdb.Get(background, "k").Val(), "what it was then")
-		assert.Greater(t, rdb.PTTL(background, "k").Val(), 50*time.Second)
+		w.expect("GET k", "$1|1", "TTL k", ":60") // what it was then
 		time.Sleep(lag)
-		assert.Equal(t, "2", rdb.Get(background, "k").Val())
+		w.expect("GET k", "$1|2")
 
-		for command, want := range map[string]string{ // and all kinds of values
-			"HSET h a 1 b 2": "HGET h b", "RPUSH l x y": "LINDEX l 1", "SADD s m": "SISMEMBER s m", "ZADD z 1.5 m": "ZSCORE z m",
+		for _, c := range []struct{ write, read, want string }{ // and all kinds of values
+			{"HSET h a 1 b 2", "HGET h b", "$1|2"}, {"RPUSH l x y", "LINDEX l 1", "$1|y"},
+			{"SADD s m", "SISMEMBER s m", ":1"}, {"ZADD z 1.5 m", "ZSCORE z m", "$3|1.5"},
 		} {
-			require.NoError(t, do(command).Err())
-			now := do(want).Val()
+			w.ask(c.write)
+			assert.NotEqual(t, c.want, w.ask(c.read), c.read)
 			time.Sleep(lag + time.Millisecond)
-			assert.NotEqual(t, now, do(want).Val(), want)
+			w.expect(c.read, c.want)
 		}
-		require.NoError(t, rdb.Del(background, "k", "h").Err())
-		assert.EqualValues(t, 2, rdb.Exists(background, "k", "h").Val())
+		w.expect("DEL k h", ":2", "EXISTS k h", ":2")
 		time.Sleep(lag + time.Millisecond)
-		assert.EqualValues(t, 0, rdb.Exists(background, "k", "h").Val())
+		w.expect("EXISTS k h", ":0")
 
-		for command, write := range map[string]string{ // read-only to Redis, but answered by the master
-			"HSCAN fresh 0": "HSET fresh f v", "SSCAN members 0": "SADD members m",
-			"ZSCAN scores 0": "ZADD scores 1 m", "TOUCH text": "SET text v",
-		} {
-			before := do(command).Val()
-			require.NoError(t, do(write).Err())
-			assert.NotEqual(t, before, do(command).Val(), command)
-		}
+		// These are read-only to Redis, but answered by the master.
+		w.expect("HSET fresh f v", ":1", "HSCAN fresh 0", "*2|$1|0|*2|$1|f|$1|v", "SET text v", "+OK", "TOUCH text", ":1",
+			"SADD members m", ":1", "SSCAN members 0", "*2|$1|0|*1|$1|m", "ZADD scores 1 m", ":1", "ZSCAN scores 0", "*2|$1|0|*2|$1|m|$1|1")
 
-		calm := client(t, p.CalmOptions())
-		require.NoError(t, rdb.Set(background, "k", "3", 0).Err())
-		assert.Equal(t, "3", calm.Get(background, "k").Val())
+		w.expect("SET k 3", "+OK")
+		assert.Equal(t, "3", client(t, p.CalmOptions()).Get(background, "k").Val())
 	})
-}
-
-func words(command string) []any {
-	var out []any
-	for w := range strings.FieldsSeq(command) {
-		out = append(out, w)
-	}
-	return out
 }
 
 // After the lag a replica equals its master, for every kind of change.
@@ -189,31 +170,24 @@ func TestReplicaBlocking(t *testing.T) {
 // TTL and EXPIRETIME are rounded to the nearest second, also in a transaction and by a replica.
 func TestSecondsAreRounded(t *testing.T) {
 	for _, cfg := range []proxytest.Config{{}, {ReplicaLag: time.Nanosecond}, {Profile: proxycompat.Redis()}} {
-		bubble(t, cfg, func(t *testing.T, _ *proxytest.Proxy, rdb *redis.Client) {
-			set := func(expiry time.Duration) {
-				require.NoError(t, rdb.Set(background, "k", "v", expiry).Err())
+		bubble(t, cfg, func(t *testing.T, p *proxytest.Proxy, _ *redis.Client) {
+			w := dial(t, p)
+			set := func(expiry string) {
+				w.expect("SET k v"+expiry, "+OK")
 				time.Sleep(2 * time.Nanosecond) // to the replica
 				synctest.Wait()
 			}
-			for ms, seconds := range map[int]int{1900: 2, 1510: 2, 1490: 1, 2000: 2, 510: 1, 490: 0} {
-				set(time.Duration(ms) * time.Millisecond)
-				assert.EqualValues(t, seconds, rdb.Do(background, "ttl", "k").Val(), "PTTL %d", ms)
-				at := time.Now().UnixMilli() + int64(ms)
-				assert.EqualValues(t, (at+500)/1000, rdb.Do(background, "EXPIRETIME", "k").Val(), "PTTL %d", ms)
+			for ms, seconds := range map[int64]int{1900: 2, 1510: 2, 1490: 1, 2000: 2, 510: 1, 490: 0} {
+				set(fmt.Sprint(" PX ", ms))
+				at := time.Now().UnixMilli() + ms
+				w.expect("ttl k", fmt.Sprint(":", seconds), "EXPIRETIME k", fmt.Sprint(":", (at+500)/1000))
 			}
-			set(0)
-			assert.EqualValues(t, -1, rdb.Do(background, "TTL", "k").Val())
-			assert.EqualValues(t, -2, rdb.Do(background, "TTL", "none").Val())
-			assert.Error(t, rdb.Do(background, "TTL").Err())
-			if cfg.Profile == nil {
-				return // no transactions
+			set("")
+			w.expect("TTL k", ":-1", "TTL none", ":-2")
+			assert.Contains(t, w.ask("TTL"), "-ERR ")
+			if cfg.Profile != nil { // Codis has no transactions
+				w.expect("MULTI", "+OK", "SET k v PX 1900", "+QUEUED", "TTL k", "+QUEUED", "EXEC", "*2|+OK|:2")
 			}
-			cmds, err := rdb.TxPipelined(background, func(tx redis.Pipeliner) error {
-				tx.Set(background, "k", "v", 1900*time.Millisecond)
-				return tx.Do(background, "TTL", "k").Err()
-			})
-			require.NoError(t, err)
-			assert.EqualValues(t, 2, cmds[1].(*redis.Cmd).Val())
 		})
 	}
 }
