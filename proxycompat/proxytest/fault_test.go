@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,6 +14,16 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
+
+// bubble runs fn in fake time, with a proxy in memory and a client.
+func bubble(t *testing.T, cfg proxytest.Config, fn func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client)) {
+	t.Helper()
+	cfg.InMemory = true
+	synctest.Test(t, func(t *testing.T) {
+		p, rdb := start(t, cfg)
+		fn(t, p, rdb)
+	})
+}
 
 func TestFaultActions(t *testing.T) {
 	const timeout = 5 * time.Second // go-redis' ReadTimeout

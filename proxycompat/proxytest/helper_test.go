@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -43,16 +42,6 @@ func start(t *testing.T, cfg proxytest.Config) (*proxytest.Proxy, *redis.Client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	return p, client(t, p.Options())
-}
-
-// bubble runs fn in fake time, with a proxy in memory and a client.
-func bubble(t *testing.T, cfg proxytest.Config, fn func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client)) {
-	t.Helper()
-	cfg.InMemory = true
-	synctest.Test(t, func(t *testing.T) {
-		p, rdb := start(t, cfg)
-		fn(t, p, rdb)
-	})
 }
 
 // client returns a client for the duration of the test.
