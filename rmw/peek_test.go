@@ -37,25 +37,7 @@ func TestTypedPeek(t *testing.T) {
 		_, left, err = names.Peek(t.Context(), key)
 		require.ErrorIs(t, err, rmw.ErrUndecodable)
 		assert.Equal(t, time.Duration(rmw.NoTTL), left)
-		_, _, err = rmw.NewTyped(noPeeker{m}, rmw.JSON[[]string]()).Peek(t.Context(), key)
+		_, _, err = rmw.NewTyped(opaque{m}, rmw.JSON[[]string]()).Peek(t.Context(), key)
 		require.ErrorIs(t, err, rmw.ErrUnsupported)
 	})
-}
-
-// noPeeker is a Store that cannot tell how long a key will live.
-type noPeeker struct{ rmw.Store }
-
-func TestAStoreThatIsNoPeeker(t *testing.T) {
-	_, ok := rmw.As[rmw.Peeker](noPeeker{rmwtest.NewMemory()})
-	assert.False(t, ok)
-	open := func(*testing.T) rmwtest.Target {
-		m := rmwtest.NewMemory()
-		return rmwtest.Target{Open: func() rmw.Store { return noPeeker{m} }, Direct: m}
-	}
-	rmwtest.Run(t, open) // skips what is about Peek
-	for _, clause := range rmwtest.Clauses() {
-		if clause.NeedsPeeker {
-			require.ErrorContains(t, clause.Check(t.Context(), open(t)), "no rmw.Peeker", "control: it would fail")
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package rmwtest
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -13,96 +14,66 @@ import (
 // flaw is a mistake that real helpers around Redis make.
 type flaw string
 
-const (
-	plainSet        flaw = "writes without a guard"
-	dropsTTL        flaw = "SET without KEEPTTL"
-	immortal        flaw = "SET KEEPTTL on a key that has gone"
-	emptyIsAbsent   flaw = "takes an empty string for an absent key"
-	writesUnchanged flaw = "writes what has not changed"
-	wholeHash       flaw = "writes the whole hash back over newer fields"
-	retriesBlindly  flaw = "sends the write again after a lost reply"
-	hidesUnknown    flaw = "reports a lost reply as a plain failure"
-	wrapsFnError    flaw = "replaces fn's error by its own"
-	swallowsPanic   flaw = "turns fn's panic into an error"
-	ignoresCtx      flaw = "writes although ctx has ended"
-	cachesReads     flaw = "answers reads from a cache"
-	locksForever    flaw = "leaves the key locked after a panic"
-	clobbersKind    flaw = "overwrites a value of another kind"
-	resends         flaw = "sends a commit again after a lost reply"
-	elsewhere       flaw = "runs fn on another goroutine"
-	wholeSeconds    flaw = "counts expiries in seconds"
-	ignoresValueTTL flaw = "ignores WithTTL when the content changed"
-	countsOne       flaw = "always says that fn was called once"
-	peeksNoTTL      flaw = "drops the expiry in Peek"
-	peeksStale      flaw = "answers Peek from a cache"
-	peeksOldTTL     flaw = "tells the expiry of the first Peek for ever"
-	peeksApart      flaw = "looks at the value, and then at the expiry"
-	peeksRounded    flaw = "rounds the time left down to nothing"
-	peeksAnyKind    flaw = "lets Peek take another kind for an absent key"
-	peeksAtOdds     flaw = "takes a Peek that got no answer for one of an absent key"
-	plainDelete     flaw = "deletes without a guard"
-	deletesByLength flaw = "compares a string by its length before deleting it"
-	deletesByNames  flaw = "compares a hash by its field names before deleting it"
-	guardsLength    flaw = "compares a string by its length"
-	guardsLetters   flaw = "compares without regard to case"
-	guardsNames     flaw = "compares a hash by its field names"
-	guardsAllButOne flaw = "compares all but the last byte"
-	guardsStart     flaw = "compares the first 2 KB"
-	guardsMiB       flaw = "compares the first 2 MiB"
-	losesLarge      flaw = "loses a value of more than 2 MiB"
-	readWaits       flaw = "ignores ctx in a Read that waits for a writer"
-	sharesLocks     flaw = "spreads its keys over 16 mutexes"
-	leaks           flaw = "leaves a goroutine behind in each Update"
+var (
+	// controls names, for each flaw, the clauses that must fail because of it.
+	controls = map[flaw][]string{}
+	// subtle are the flaws that no other clause finds.
+	subtle []flaw
 )
 
-// controls names, for each flaw, the clauses that must fail because of it.
-var controls = map[flaw][]string{
-	plainSet:        {"guard", "no-lost-update"},
-	dropsTTL:        {"ttl-kept"},
-	immortal:        {"no-immortal-key"},
-	emptyIsAbsent:   {"empty-is-a-value"},
-	writesUnchanged: {"unchanged-writes-nothing"},
-	wholeHash:       {"hash-fields-survive"},
-	retriesBlindly:  {"reply-lost"},
-	hidesUnknown:    {"reply-lost"},
-	wrapsFnError:    {"abort"},
-	swallowsPanic:   {"panic"},
-	ignoresCtx:      {"ctx-ended-in-fn"},
-	cachesReads:     {"read-is-fresh"},
-	locksForever:    {"panic"},
-	clobbersKind:    {"wrong-kind"},
-	resends:         {"late"},
-	elsewhere:       {"goroutine"},
-	wholeSeconds:    {"ttl-to-the-millisecond"},
-	ignoresValueTTL: {"ttl-of-the-value"},
-	countsOne:       {"guard"},
-	peeksNoTTL:      {"peek", "peek-to-the-end"},
-	peeksStale:      {"peek-is-fresh"},
-	peeksOldTTL:     {"peek-is-fresh"},
-	peeksApart:      {"peek-of-one-moment"},
-	peeksRounded:    {"peek-to-the-end"},
-	peeksAnyKind:    {"peek-fails-as-read"},
-	peeksAtOdds:     {"peek-survives"},
-	plainDelete:     {"guard-delete"},
-	deletesByLength: {"guard-delete"},
-	deletesByNames:  {"guard-delete"},
-	guardsLength:    {"guard-every-byte", "guard-delete", "large-value"},
-	guardsLetters:   {"guard-every-byte", "guard-delete"},
-	guardsNames:     {"guard-every-byte", "guard-delete", "large-value"},
-	guardsAllButOne: {"guard-every-byte", "guard-delete", "large-value"},
-	guardsStart:     {"guard-every-byte", "guard-delete", "large-value"},
-	guardsMiB:       {"large-value"},
-	losesLarge:      {"large-value"},
-	readWaits:       {"ctx-ended-waiting"},
-	sharesLocks:     {"nested"},
-	leaks:           {"goroutines-end"},
+// mustFail makes a flaw that each of the clauses must notice.
+func mustFail(says string, clauses ...string) flaw {
+	controls[flaw(says)] = clauses
+	return flaw(says)
 }
 
-// subtle are the flaws that no other clause finds.
-var subtle = []flaw{
-	plainDelete, deletesByLength, deletesByNames, guardsLength, guardsLetters, guardsNames, guardsAllButOne,
-	guardsStart, guardsMiB, losesLarge, readWaits, sharesLocks, leaks,
+// onlyFails makes a subtle flaw, which all the other clauses pass.
+func onlyFails(says string, clauses ...string) flaw {
+	subtle = append(subtle, flaw(says))
+	return mustFail(says, clauses...)
 }
+
+var (
+	plainSet        = mustFail("writes without a guard", "guard", "no-lost-update")
+	dropsTTL        = mustFail("SET without KEEPTTL", "ttl-kept")
+	immortal        = mustFail("SET KEEPTTL on a key that has gone", "no-immortal-key")
+	emptyIsAbsent   = mustFail("takes an empty string for an absent key", "empty-is-a-value")
+	writesUnchanged = mustFail("writes what has not changed", "unchanged-writes-nothing")
+	wholeHash       = mustFail("writes the whole hash back over newer fields", "hash-fields-survive")
+	retriesBlindly  = mustFail("sends the write again after a lost reply", "reply-lost")
+	hidesUnknown    = mustFail("reports a lost reply as a plain failure", "reply-lost")
+	wrapsFnError    = mustFail("replaces fn's error by its own", "abort")
+	swallowsPanic   = mustFail("turns fn's panic into an error", "panic")
+	ignoresCtx      = mustFail("writes although ctx has ended", "ctx-ended-in-fn")
+	cachesReads     = mustFail("answers reads from a cache", "read-is-fresh")
+	locksForever    = mustFail("leaves the key locked after a panic", "panic")
+	clobbersKind    = mustFail("overwrites a value of another kind", "wrong-kind")
+	resends         = mustFail("sends a commit again after a lost reply", "late")
+	elsewhere       = mustFail("runs fn on another goroutine", "goroutine")
+	wholeSeconds    = mustFail("counts expiries in seconds", "ttl-to-the-millisecond")
+	ignoresValueTTL = mustFail("ignores WithTTL when the content changed", "ttl-of-the-value")
+	countsOne       = mustFail("always says that fn was called once", "guard")
+	peeksNoTTL      = mustFail("drops the expiry in Peek", "peek", "peek-to-the-end")
+	peeksStale      = mustFail("answers Peek from a cache", "peek-is-fresh")
+	peeksOldTTL     = mustFail("tells the expiry of the first Peek for ever", "peek-is-fresh")
+	peeksApart      = mustFail("looks at the value, and then at the expiry", "peek-of-one-moment")
+	peeksRounded    = mustFail("rounds the time left down to nothing", "peek-to-the-end")
+	peeksAnyKind    = mustFail("lets Peek take another kind for an absent key", "peek-fails-as-read")
+	peeksAtOdds     = mustFail("takes a Peek that got no answer for one of an absent key", "peek-survives")
+	plainDelete     = onlyFails("deletes without a guard", "guard-delete")
+	deletesByLength = onlyFails("compares a string by its length before deleting it", "guard-delete")
+	deletesByNames  = onlyFails("compares a hash by its field names before deleting it", "guard-delete")
+	guardsLength    = onlyFails("compares a string by its length", "guard-every-byte", "guard-delete", "large-value")
+	guardsLetters   = onlyFails("compares without regard to case", "guard-every-byte", "guard-delete")
+	guardsNames     = onlyFails("compares a hash by its field names", "guard-every-byte", "guard-delete", "large-value")
+	guardsAllButOne = onlyFails("compares all but the last byte", "guard-every-byte", "guard-delete", "large-value")
+	guardsStart     = onlyFails("compares the first 2 KB", "guard-every-byte", "guard-delete", "large-value")
+	guardsMiB       = onlyFails("compares the first 2 MiB", "large-value")
+	losesLarge      = onlyFails("loses a value of more than 2 MiB", "large-value")
+	readWaits       = onlyFails("ignores ctx in a Read that waits for a writer", "ctx-ended-waiting")
+	sharesLocks     = onlyFails("spreads its keys over 16 mutexes", "nested")
+	leaks           = onlyFails("leaves a goroutine behind in each Update", "goroutines-end")
+)
 
 // checkFlaw runs the clause over a naive Store with the flaw, on fake time.
 func checkFlaw(t *testing.T, clause Clause, f flaw) (err error) {
@@ -118,19 +89,20 @@ func checkFlawNow(t *testing.T, clause Clause, f flaw) error {
 	return clause.Check(t.Context(), Target{Open: func() rmw.Store { return s }, Direct: m, Faults: m})
 }
 
+func clauseNamed(t *testing.T, name string) Clause {
+	t.Helper()
+	i := slices.IndexFunc(Clauses(), func(c Clause) bool { return c.Name == name })
+	require.GreaterOrEqual(t, i, 0, "no clause %q", name)
+	return Clauses()[i]
+}
+
 // TestControls runs the suite over each naive Store and requires the clause that
 // names its flaw to fail. If one passes, that clause proves nothing.
 func TestControls(t *testing.T) {
-	byName := map[string]Clause{}
-	for _, c := range Clauses() {
-		byName[c.Name] = c
-	}
 	for f, names := range controls {
 		for _, name := range names {
 			t.Run(string(f)+"/"+name, func(t *testing.T) {
-				clause, ok := byName[name]
-				require.True(t, ok, "no clause %q", name)
-				assert.Error(t, checkFlaw(t, clause, f), "clause %q does not notice that the store %s", name, f)
+				assert.Error(t, checkFlaw(t, clauseNamed(t, name), f), "clause %q does not notice that the store %s", name, f)
 			})
 		}
 	}
@@ -155,14 +127,9 @@ func TestControlsFailNothingElse(t *testing.T) {
 // No bubble counts the goroutines in Run, but a clause does.
 func TestRunCountsGoroutines(t *testing.T) {
 	t.Parallel()
-	for _, clause := range Clauses() {
-		if clause.Name == "goroutines-end" {
-			require.NoError(t, checkFlawNow(t, clause, ""))
-			require.ErrorContains(t, checkFlawNow(t, clause, leaks), "naive")
-			return
-		}
-	}
-	t.Fatal("no such clause")
+	clause := clauseNamed(t, "goroutines-end")
+	require.NoError(t, checkFlawNow(t, clause, ""))
+	require.ErrorContains(t, checkFlawNow(t, clause, leaks), "naive")
 }
 
 // Every clause says what it enforces, under a name of its own.
