@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,8 +16,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The watched key, and one that is not.
-var watched, probe = rmw.Key{Name: "watched"}, "probe"
+// probe is a key that no Store watches.
+const probe = "probe"
 
 // assertClean requires the client's pooled connections to watch nothing: after the
 // key was changed, a transaction goes through on each of them.
@@ -35,7 +34,7 @@ func (f *fixture) assertClean() {
 // command: go-redis has other connections for pipelines.
 func (f *fixture) transactionsAfterAChange() []error {
 	ctx := context.Background()
-	f.set(watched, "changed afterwards")
+	f.set("changed afterwards")
 	var conns []*redis.Conn
 	for range poolSize { // each takes one more, the idle ones first
 		conn := f.rdb.Conn()
@@ -71,7 +70,7 @@ func (f *fixture) everyWatchWasProbed() bool {
 // endings are all the ways in which an Update ends without a fault.
 func endings() map[string]func(f *fixture, ctx context.Context) {
 	run := func(fn rmw.UpdateFunc) func(f *fixture, ctx context.Context) {
-		return func(f *fixture, ctx context.Context) { _, _ = f.store.Update(ctx, watched, fn) }
+		return func(f *fixture, ctx context.Context) { _, _ = f.store.Update(ctx, key, fn) }
 	}
 	return map[string]func(f *fixture, ctx context.Context){
 		"success":         run(appendText("x")),
@@ -80,10 +79,10 @@ func endings() map[string]func(f *fixture, ctx context.Context) {
 		"abort":           run(abort),
 		"wrong kind back": run(set(rmw.Hash(map[string]string{"f": "1"}))),
 		"conflicts": func(f *fixture, ctx context.Context) {
-			_, _ = f.store.Update(ctx, watched, f.behindItsBack(watched, appendText("x")))
+			_, _ = f.store.Update(ctx, key, f.behindItsBack(appendText("x")))
 		},
 		"wrong kind stored": func(f *fixture, ctx context.Context) {
-			_, _ = f.store.Update(ctx, rmw.Key{Name: watched.Name, Kind: rmw.KindHash}, keep)
+			_, _ = f.store.Update(ctx, rmw.Key{Name: key.Name, Kind: rmw.KindHash}, keep)
 		},
 		"panic": func(f *fixture, ctx context.Context) {
 			defer func() { _ = recover() }()
@@ -110,19 +109,25 @@ func endings() map[string]func(f *fixture, ctx context.Context) {
 	}
 }
 
+// noEndedCtx is a hook as services have for tracing and limits: it sends nothing once the ctx has ended.
+var noEndedCtx = hook(func(ctx context.Context, _ redis.Cmder) error { return ctx.Err() })
+
+// Neither a hook nor an ended ctx keeps an Update from unwatching.
 func TestTheConnectionIsUnwatchedHoweverAnUpdateEnds(t *testing.T) {
 	for name, end := range endings() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, cas.Config{MaxAttempts: 2})
-				f.set(watched, "x")
+		for hooks, hook := range map[string]redis.Hook{"": nil, ", a hook that minds the ctx": noEndedCtx} {
+			t.Run(name+hooks, withFixture(cas.Config{MaxAttempts: 2}, func(t *testing.T, f *fixture) {
+				if hook != nil {
+					f.rdb.AddHook(hook)
+				}
+				f.set("x")
 				f.warm()
 				end(f, t.Context())
 				require.NoError(t, f.store.Close())
 				f.assertClean()
 				require.True(t, f.everyWatchWasProbed(), "else it was not shown: %v", f.proxy.Calls())
-			})
-		})
+			}))
+		}
 	}
 }
 
@@ -132,7 +137,7 @@ func isOfTheStore(args []string) bool {
 	case "WATCH", "GET", "MULTI", "EXEC", "UNWATCH":
 		return true
 	}
-	return strings.EqualFold(args[0], "set") && args[1] == watched.Name
+	return strings.EqualFold(args[0], "set") && args[1] == key.Name
 }
 
 // At every command of an update that writes, and of one that does not: the ctx
@@ -160,87 +165,49 @@ func TestTheConnectionIsUnwatchedWhateverHappensAtAnyCommand(t *testing.T) {
 	for update, u := range updates {
 		for action, fault := range actions {
 			for n := range u.commands {
-				t.Run(update+"/"+action+"/"+string(rune('1'+n)), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						f := newFixture(t, cas.Config{})
-						f.set(watched, "")
-						f.warm()
-						ctx, cancel := context.WithCancel(t.Context())
-						defer cancel()
-						var struck atomic.Bool
-						fault.Match, fault.Skip = isOfTheStore, n
-						fault.Do = func() {
-							struck.Store(true)
-							if strings.Contains(action, "ctx ends") {
-								cancel()
-							}
+				t.Run(update+"/"+action+"/"+string(rune('1'+n)), withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
+					f.set("")
+					f.warm()
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					var struck atomic.Bool
+					fault.Match, fault.Skip = isOfTheStore, n
+					fault.Do = func() {
+						struck.Store(true)
+						if strings.Contains(action, "ctx ends") {
+							cancel()
 						}
-						f.proxy.Inject(fault)
-						_, _ = f.store.Update(ctx, watched, u.fn)
-						require.NoError(t, f.store.Close())
-						require.True(t, struck.Load())
-						f.assertClean()
-					})
-				})
+					}
+					f.proxy.Inject(fault)
+					_, _ = f.store.Update(ctx, key, u.fn)
+					require.NoError(t, f.store.Close())
+					require.True(t, struck.Load())
+					f.assertClean()
+				}))
 			}
 		}
 	}
-}
-
-// A hook of the service, as tracing and limiting ones do, sends nothing once the
-// ctx has ended.
-type noEndedCtx struct{}
-
-func (noEndedCtx) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (noEndedCtx) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (noEndedCtx) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return next(ctx, cmd)
-	}
-}
-
-// Neither the hook nor the ended ctx keeps an Update from unwatching.
-func TestTheConnectionIsUnwatchedDespiteAHookThatMindsTheCtx(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, cas.Config{})
-		f.rdb.AddHook(noEndedCtx{})
-		f.warm()
-		endings()["ctx ends in fn"](f, t.Context())
-		require.NoError(t, f.store.Close())
-		f.assertClean()
-		require.True(t, f.everyWatchWasProbed())
-	})
 }
 
 // Negative controls: the check above finds a WATCH that is left behind.
 func TestTheCheckFindsAWatchThatIsLeftBehind(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, rdb *redis.Client){
 		"Client.Watch, a hook and an ended ctx": func(t *testing.T, rdb *redis.Client) {
-			rdb.AddHook(noEndedCtx{})
+			rdb.AddHook(noEndedCtx)
 			ctx, cancel := context.WithCancel(t.Context())
-			err := rdb.Watch(ctx, func(*redis.Tx) error { cancel(); return nil }, watched.Name)
+			err := rdb.Watch(ctx, func(*redis.Tx) error { cancel(); return nil }, key.Name)
 			require.NoError(t, err)
 		},
 		"WATCH by hand": func(t *testing.T, rdb *redis.Client) {
-			require.NoError(t, rdb.Do(t.Context(), "watch", watched.Name).Err())
+			require.NoError(t, rdb.Do(t.Context(), "watch", key.Name).Err())
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, cas.Config{})
-				f.warm()
-				leave(t, f.rdb)
-				errs := f.transactionsAfterAChange()
-				require.True(t, f.everyWatchWasProbed())
-				require.Contains(t, errs, error(redis.Nil), "EXEC answers nil on the connection that still watches")
-			})
-		})
+		t.Run(name, withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
+			f.warm()
+			leave(t, f.rdb)
+			errs := f.transactionsAfterAChange()
+			require.True(t, f.everyWatchWasProbed())
+			require.Contains(t, errs, error(redis.Nil), "EXEC answers nil on the connection that still watches")
+		}))
 	}
 }

@@ -2,8 +2,9 @@ package cas_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
-	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -16,13 +17,19 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// The legacy path works wherever WATCH does, and is refused, with nothing written,
-// wherever it does not.
+// watches reports whether WATCH and MULTI work behind the profile.
+func watches(profile *proxycompat.Profile) bool {
+	return profile.Check("WATCH", "k") == nil && profile.Check("MULTI") == nil
+}
+
+// The legacy path works wherever WATCH does.
 func TestContract(t *testing.T) {
 	for _, name := range append(proxycompat.Names(), "redis@3.2") {
 		profile, err := proxycompat.Lookup(name)
 		require.NoError(t, err)
-		watches := profile.Check("WATCH", "k") == nil && profile.Check("MULTI") == nil
+		if !watches(profile) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			b := contract.Bench{
 				Proxy: proxytest.Config{Profile: profile, InMemory: true, Engines: 2},
@@ -40,64 +47,54 @@ func TestContract(t *testing.T) {
 					return s
 				}
 			}
-			if watches {
-				b.RunFake(t)
-				return
-			}
-			if profile.Rule("WATCH").Verdict == proxycompat.HarmsOthers { // it says OK, and protects nothing
-				b.Open = func(rdb *redis.Client) rmw.Store {
-					rdb.AddHook(proxycompat.Hook(profile))
-					return cas.New(rdb, cas.Config{})
-				}
-			}
-			synctest.Test(t, func(t *testing.T) {
-				s := b.Target(t).Open()
-				_, err := s.Update(t.Context(), rmw.Key{Name: "k"}, func(context.Context, rmw.Value) (rmw.Value, error) {
-					return rmw.String("v"), nil
-				})
-				require.Error(t, err)
-				v, err := s.Read(t.Context(), rmw.Key{Name: "k"})
-				require.NoError(t, err)
-				assert.False(t, v.Exists(), "written in spite of the error")
-			})
+			b.RunFake(t)
 		})
 	}
 }
 
-// The two proxies refuse WATCH in their own ways. Codis says so. twemproxy closes
-// the connection without a word, which could be anything, so it counts as not
-// available; either way fn is not called and nothing is written.
-func TestBehindAProxyThatRefusesWatch(t *testing.T) {
-	for _, tc := range []struct {
-		profile *proxycompat.Profile
-		reason  error
-		watches int
-		retry   bool
-	}{
-		{proxycompat.Codis32(), rmw.ErrUnsupported, 1, false},
-		{proxycompat.Twemproxy05(), rmw.ErrUnavailable, 3, true},
-	} {
-		t.Run(tc.profile.Name(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixtureOn(t, tc.profile, cas.Config{})
-				key := rmw.Key{Name: "k"}
-				f.set(key, "x")
+// Where WATCH does not work an update is refused, fn is not called and nothing is written; so is a Peek,
+// before its MULTI is sent. Reading works. The profile check refuses before anything is sent, also where a
+// proxy says OK and protects nothing. Codis says that it does not support the command. Others say something
+// unknown, and twemproxy closes the connection without a word: either could mean anything, so it counts as
+// not available.
+func TestWhereWatchDoesNotWork(t *testing.T) {
+	for _, name := range proxycompat.Names() {
+		profile, err := proxycompat.Lookup(name)
+		require.NoError(t, err)
+		harms := profile.Rule("WATCH").Verdict == proxycompat.HarmsOthers
+		for _, checked := range []bool{false, true} {
+			if watches(profile) || harms && !checked {
+				continue
+			}
+			t.Run(fmt.Sprint(name, " checked=", checked), withFixtureOn(profile, cas.Config{}, func(t *testing.T, f *fixture) {
+				reason, tries := rmw.ErrUnavailable, 3
+				switch {
+				case checked:
+					f.rdb.AddHook(proxycompat.Hook(profile))
+					reason, tries = rmw.ErrUnsupported, 0
+				case name == "codis" || name == "pika":
+					reason, tries = rmw.ErrUnsupported, 1
+				}
+				f.set("x")
 				f.warm()
-				res, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
-					t.Error("fn was called")
-					return rmw.String("y"), nil
-				})
-				require.ErrorIs(t, err, tc.reason)
+				res, err := f.store.Update(t.Context(), key, mustNotRun(t))
+				require.ErrorIs(t, err, reason)
 				require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
-				assert.Equal(t, tc.retry, rmw.Retryable(err))
+				assert.Equal(t, reason == rmw.ErrUnavailable, rmw.Retryable(err))
 				assert.Equal(t, rmw.Result{}, res)
-				assert.Equal(t, tc.watches, f.proxy.Count()["WATCH"])
-				assert.Equal(t, "x", f.text(key))
+				assert.Equal(t, slices.Repeat([]string{"WATCH"}, tries), f.commands())
+				assert.Equal(t, "x", f.text())
+
+				f.warm()
+				_, _, err = f.store.Peek(t.Context(), key)
+				require.ErrorIs(t, err, reason)
+				assert.Equal(t, reason == rmw.ErrUnavailable, rmw.Retryable(err))
+				assert.Equal(t, slices.Repeat([]string{"WATCH"}, min(tries, 1)), f.commands())
 
 				v, err := f.store.Read(t.Context(), key)
-				require.NoError(t, err, "reading needs no WATCH")
+				require.NoError(t, err)
 				assert.Equal(t, "x", v.Text())
-			})
-		})
+			}))
+		}
 	}
 }

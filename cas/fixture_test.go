@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cas"
@@ -14,6 +16,15 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
+
+// The client logs every failed dial, and these tests fail thousands.
+func TestMain(m *testing.M) {
+	logging.Disable()
+	m.Run()
+}
+
+// key is the one that most tests update.
+var key = rmw.Key{Name: "k"}
 
 // fixture is a Store in front of an in-process server, with its wire metered. It
 // must be made inside the synctest bubble, if there is one.
@@ -30,12 +41,18 @@ type fixture struct {
 // takes a timer that other bubbles may have used.
 const poolSize = 4
 
-func newFixture(t *testing.T, cfg cas.Config) *fixture {
-	t.Helper()
-	return newFixtureOn(t, proxycompat.Redis(), cfg)
+// withFixture returns a test on fake time in front of plain Redis.
+func withFixture(cfg cas.Config, test func(t *testing.T, f *fixture)) func(t *testing.T) {
+	return withFixtureOn(proxycompat.Redis(), cfg, test)
 }
 
-func newFixtureOn(t *testing.T, profile *proxycompat.Profile, cfg cas.Config) *fixture {
+func withFixtureOn(profile *proxycompat.Profile, cfg cas.Config, test func(t *testing.T, f *fixture)) func(t *testing.T) {
+	return func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { test(t, newFixture(t, profile, cfg)) })
+	}
+}
+
+func newFixture(t *testing.T, profile *proxycompat.Profile, cfg cas.Config) *fixture {
 	t.Helper()
 	p, err := proxytest.Start(proxytest.Config{Profile: profile, InMemory: true})
 	require.NoError(t, err)
@@ -63,7 +80,7 @@ func (f *fixture) warm() {
 
 // commands returns the names of what the proxy was sent since warm.
 func (f *fixture) commands() []string {
-	var names []string
+	names := []string{}
 	for _, c := range f.proxy.Calls() {
 		names = append(names, c.Command())
 	}
@@ -71,11 +88,12 @@ func (f *fixture) commands() []string {
 }
 
 // set is a write by somebody else.
-func (f *fixture) set(key rmw.Key, text string) {
+func (f *fixture) set(text string) {
 	require.NoError(f.t, f.other.Set(context.Background(), key.Name, text, 0).Err())
 }
 
-func (f *fixture) text(key rmw.Key) string {
+// text is what is stored.
+func (f *fixture) text() string {
 	s, err := f.other.Get(context.Background(), key.Name).Result()
 	if !errors.Is(err, redis.Nil) {
 		require.NoError(f.t, err)
@@ -84,9 +102,9 @@ func (f *fixture) text(key rmw.Key) string {
 }
 
 // behindItsBack makes somebody else write during every call of fn.
-func (f *fixture) behindItsBack(key rmw.Key, fn rmw.UpdateFunc) rmw.UpdateFunc {
+func (f *fixture) behindItsBack(fn rmw.UpdateFunc) rmw.UpdateFunc {
 	return func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		f.set(key, cur.Text()+"theirs,")
+		f.set(cur.Text() + "theirs,")
 		return fn(ctx, cur)
 	}
 }
@@ -100,6 +118,23 @@ func appendText(s string) rmw.UpdateFunc {
 func keep(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
 
 func abort(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, errFull }
+
+// mustNotRun is for an Update that is refused before.
+func mustNotRun(t *testing.T) rmw.UpdateFunc {
+	return func(context.Context, rmw.Value) (rmw.Value, error) {
+		t.Error("fn was called")
+		return rmw.Value{}, nil
+	}
+}
+
+// callAll returns the errors of a Read, a Peek and an Update, which must not get to call fn.
+func callAll(t *testing.T, s *cas.Store) [3]error {
+	t.Helper()
+	_, read := s.Read(t.Context(), key)
+	_, _, peek := s.Peek(t.Context(), key)
+	_, update := s.Update(t.Context(), key, mustNotRun(t))
+	return [3]error{read, peek, update}
+}
 
 func set(v rmw.Value) rmw.UpdateFunc {
 	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }

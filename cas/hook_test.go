@@ -3,7 +3,6 @@ package cas_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -13,30 +12,28 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// panicky is a hook with a bug that one command shows.
-type panicky struct{ command string }
+// hook is called before each command of a client. A command that it returns an error for is not sent.
+type hook func(ctx context.Context, cmd redis.Cmder) error
 
-func (panicky) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (p panicky) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		p.look(cmd)
+		if err := h(ctx, cmd); err != nil {
+			return err
+		}
 		return next(ctx, cmd)
 	}
 }
 
-func (p panicky) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		for _, cmd := range cmds {
-			p.look(cmd)
+			if err := h(ctx, cmd); err != nil {
+				return err
+			}
 		}
 		return next(ctx, cmds)
-	}
-}
-
-func (p panicky) look(cmd redis.Cmder) {
-	if cmd.Name() == p.command {
-		panic("a hook's bug at " + p.command)
 	}
 }
 
@@ -44,32 +41,32 @@ func (p panicky) look(cmd redis.Cmder) {
 // process, whatever the caller defers.
 func TestAHooksPanicIsTheCallers(t *testing.T) {
 	for _, command := range []string{"watch", "get", "multi", "set", "exec"} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, cas.Config{})
-			key := rmw.Key{Name: "k"}
-			f.set(key, "x")
-			f.rdb.AddHook(panicky{command})
+		t.Run(command, withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
+			f.set("x")
+			f.rdb.AddHook(hook(func(_ context.Context, cmd redis.Cmder) error {
+				if cmd.Name() == command {
+					panic("a hook's bug at " + command)
+				}
+				return nil
+			}))
 			assert.PanicsWithValue(t, "a hook's bug at "+command, func() {
 				_, _ = f.store.Update(t.Context(), key, appendText("y"))
 			})
-			assert.Equal(t, "x", f.text(key))
+			assert.Equal(t, "x", f.text())
 			require.NoError(t, f.store.Close(), "nothing is left running")
-		})
+		}))
 	}
 }
 
-// odd is a client whose Watch does something else.
-type odd struct {
-	redis.UniversalClient
-	watch func() error
-}
+// uncalled is a client whose Watch gives up without an error, and without a call, as that of go-redis'
+// ClusterClient does after too many redirects.
+type uncalled struct{ redis.UniversalClient }
 
-func (o odd) Watch(context.Context, func(*redis.Tx) error, ...string) error { return o.watch() }
+func (uncalled) Watch(context.Context, func(*redis.Tx) error, ...string) error { return nil }
 
-// go-redis' ClusterClient gives up redirects that way: no error, no call.
 func TestWatchThatNeverCalls(t *testing.T) {
-	s := cas.New(odd{watch: func() error { return nil }}, cas.Config{})
-	_, err := s.Update(context.Background(), rmw.Key{Name: "k"}, appendText("x"))
+	s := cas.New(uncalled{}, cas.Config{})
+	_, err := s.Update(t.Context(), key, mustNotRun(t))
 	require.ErrorIs(t, err, rmw.ErrUnavailable)
 	require.NoError(t, s.Close())
 }

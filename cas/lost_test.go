@@ -2,9 +2,9 @@ package cas_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -33,28 +33,24 @@ func TestANilOfExecIsToldFromALostAnswer(t *testing.T) {
 		"not run, and no answer": {proxytest.Fault{Action: proxytest.HangRequest}, false, timeout},
 		"unheard of":             {proxytest.Fault{Action: proxytest.RefuseWith, Text: "WHAT is this"}, false, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, cas.Config{})
-				key := rmw.Key{Name: "k"}
-				f.warm()
-				tc.fault.Command = "EXEC"
-				f.proxy.Inject(tc.fault)
-				began := time.Now()
-				calls := 0
-				res, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
-					calls++
-					return rmw.String("mine"), nil
-				})
-				require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
-				assert.False(t, rmw.Retryable(err))
-				assert.Equal(t, tc.took, time.Since(began))
-				assert.Equal(t, 1, calls, "it is not tried again, neither by the Store nor by go-redis")
-				assert.Equal(t, 1, f.proxy.Count()["EXEC"])
-				assert.Equal(t, rmw.Result{Attempts: 1}, res)
-				assert.Equal(t, tc.written, f.text(key) == "mine")
+		t.Run(name, withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
+			f.warm()
+			tc.fault.Command = "EXEC"
+			f.proxy.Inject(tc.fault)
+			began := time.Now()
+			calls := 0
+			res, err := f.store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+				calls++
+				return rmw.String("mine"), nil
 			})
-		})
+			require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+			assert.False(t, rmw.Retryable(err))
+			assert.Equal(t, tc.took, time.Since(began))
+			assert.Equal(t, 1, calls, "it is not tried again, neither by the Store nor by go-redis")
+			assert.Equal(t, 1, f.proxy.Count()["EXEC"])
+			assert.Equal(t, rmw.Result{Attempts: 1}, res)
+			assert.Equal(t, tc.written, f.text() == "mine")
+		}))
 	}
 }
 
@@ -63,32 +59,28 @@ func TestANilOfExecIsToldFromALostAnswer(t *testing.T) {
 func TestWhatBreaksBeforeTheExecIsTriedAgain(t *testing.T) {
 	for _, command := range []string{"WATCH", "GET"} {
 		for times, want := range map[int]error{1: nil, 2: nil, -1: rmw.ErrUnavailable} {
-			t.Run(command, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					f := newFixture(t, cas.Config{})
-					opts := *f.rdb.Options()
-					opts.MaxRetries = -1 // it is the Store that tries again
-					require.NoError(t, f.rdb.Close())
-					f.rdb = redis.NewClient(&opts)
-					f.store = cas.New(f.rdb, cas.Config{})
-					key := rmw.Key{Name: "k"}
-					f.warm()
-					remove := f.proxy.Inject(proxytest.Fault{Command: command, Action: proxytest.DropReply, Times: times})
-					res, err := f.store.Update(t.Context(), key, appendText("x"))
-					remove()
-					require.NoError(t, f.store.Close())
-					if want == nil {
-						require.NoError(t, err)
-						assert.Equal(t, 1, res.Attempts)
-						assert.Equal(t, "x", f.text(key))
-						return
-					}
-					require.ErrorIs(t, err, want)
-					require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
-					assert.Equal(t, 3, f.proxy.Count()[command])
-					assert.Equal(t, "", f.text(key))
-				})
-			})
+			t.Run(command, withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
+				opts := *f.rdb.Options()
+				opts.MaxRetries = -1 // it is the Store that tries again
+				require.NoError(t, f.rdb.Close())
+				f.rdb = redis.NewClient(&opts)
+				f.store = cas.New(f.rdb, cas.Config{})
+				f.warm()
+				remove := f.proxy.Inject(proxytest.Fault{Command: command, Action: proxytest.DropReply, Times: times})
+				res, err := f.store.Update(t.Context(), key, appendText("x"))
+				remove()
+				require.NoError(t, f.store.Close())
+				if want == nil {
+					require.NoError(t, err)
+					assert.Equal(t, 1, res.Attempts)
+					assert.Equal(t, "x", f.text())
+					return
+				}
+				require.ErrorIs(t, err, want)
+				require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
+				assert.Equal(t, 3, f.proxy.Count()[command])
+				assert.Equal(t, "", f.text())
+			}))
 		}
 	}
 }
@@ -96,31 +88,30 @@ func TestWhatBreaksBeforeTheExecIsTriedAgain(t *testing.T) {
 // A connection that broke after its WATCH has forgotten it. Were the read repeated
 // on another, the EXEC would go through whatever others wrote.
 func TestAReadIsNotRepeatedWithoutItsWatch(t *testing.T) {
-	for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
+	for _, command := range []string{"get", "hgetall"} {
 		for _, action := range []proxytest.Action{proxytest.DropReply, proxytest.DropRequest, proxytest.HangReply} {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t, cas.Config{})
-				key := rmw.Key{Name: "k", Kind: kind}
+			t.Run(fmt.Sprint(command, action), withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
+				key := key
+				if command == "hgetall" {
+					key.Kind = rmw.KindHash
+				}
 				f.warm()
-				f.proxy.Inject(proxytest.Fault{
-					Match:  func(args []string) bool { return args[0] == "get" || args[0] == "hgetall" },
-					Action: action,
-				})
+				f.proxy.Inject(proxytest.Fault{Match: func(args []string) bool { return args[0] == command }, Action: action})
 				calls := 0
 				_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					if calls++; calls > 1 {
 						return cur, errFull
 					}
-					if kind == rmw.KindHash {
+					if key.Kind == rmw.KindHash {
 						require.NoError(t, f.other.HSet(ctx, key.Name, "theirs", "1").Err())
 						return cur.With("mine", "1"), nil
 					}
-					f.set(key, "theirs")
+					f.set("theirs")
 					return rmw.String("mine"), nil
 				})
 				require.Equal(t, errFull, err, "the first call of fn must not have been written")
 				assert.Equal(t, 2, f.proxy.Count()["WATCH"]-1, "one for the read that broke, one for each call of fn")
-			})
+			}))
 		}
 	}
 }
@@ -137,9 +128,7 @@ func TestASlowDialIsUnavailableNotTheEndOfCtx(t *testing.T) {
 	defer rdb.Close()
 	s := cas.New(rdb, cas.Config{})
 	defer s.Close()
-	_, readErr := s.Read(t.Context(), rmw.Key{Name: "k"})
-	_, updateErr := s.Update(t.Context(), rmw.Key{Name: "k"}, keep)
-	for _, err := range []error{readErr, updateErr} {
+	for _, err := range callAll(t, s) {
 		require.ErrorIs(t, err, rmw.ErrUnavailable)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 		assert.True(t, rmw.Retryable(err))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -18,14 +19,12 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// scripted is a server that says what the test wants to hear.
-type scripted struct {
-	sent    []string // the commands of the Store, in order
-	replies func(command string, args []string) string
-}
+// scripted is a server that says what the test wants to hear: the first of the replies to a command,
+// or the last one again.
+type scripted map[string][]string
 
 // Dial fits redis.Options.
-func (s *scripted) Dial(context.Context, string, string) (net.Conn, error) {
+func (s scripted) Dial(context.Context, string, string) (net.Conn, error) {
 	client, server := net.Pipe()
 	go func() {
 		defer server.Close()
@@ -49,14 +48,14 @@ func (s *scripted) Dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-func (s *scripted) reply(args []string) string {
+func (s scripted) reply(args []string) string {
 	command := strings.ToUpper(args[0])
 	if command == "HELLO" || command == "CLIENT" {
 		return "-ERR unknown command '" + args[0] + "'\r\n"
 	}
-	s.sent = append(s.sent, command)
-	if r := s.replies(command, args); r != "" {
-		return r
+	if replies := s[command]; len(replies) > 0 {
+		s[command] = replies[min(1, len(replies)-1):]
+		return replies[0]
 	}
 	if command == "GET" {
 		return "$1\r\nx\r\n"
@@ -64,106 +63,107 @@ func (s *scripted) reply(args []string) string {
 	return "+OK\r\n"
 }
 
-// open returns a Store that talks to s, and what closes it.
-func (s *scripted) open(cfg cas.Config) (*cas.Store, func()) {
-	rdb := redis.NewClient(&redis.Options{Addr: "192.0.2.1:6379", Protocol: 2, Dialer: s.Dial, PoolSize: poolSize})
-	store := cas.New(rdb, cfg)
-	return store, func() { _, _ = store.Close(), rdb.Close() }
-}
-
-// Some forks refuse the SET when it is queued.
-func TestAServerThatRefusesKeepTTLWhenItIsQueued(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		refused := false
-		s := &scripted{replies: func(command string, args []string) string {
-			switch command {
-			case "SET":
-				refused = true
-				return "-ERR syntax error\r\n"
-			case "EVAL":
-				refused = false
-				return "+QUEUED\r\n"
-			case "EXEC":
-				if refused {
-					return "-EXECABORT Transaction discarded because of previous errors.\r\n"
-				}
-				return "*1\r\n+OK\r\n"
-			}
-			return ""
-		}}
-		store, end := s.open(cas.Config{})
-		defer end()
-		res, err := store.Update(t.Context(), rmw.Key{Name: "k"}, appendText("y"))
-		require.NoError(t, err)
-		assert.True(t, res.Written)
-	})
-}
-
-// What an EXEC may answer, and what it means.
-func TestAnswersOfExec(t *testing.T) {
-	const aborted = "-EXECABORT Transaction discarded because of previous errors.\r\n"
-	for name, tc := range map[string]struct {
-		queued, exec string
-		want         error
-	}{
-		"written":                  {"+QUEUED\r\n", "*1\r\n+OK\r\n", nil},
-		"changed (RESP2)":          {"+QUEUED\r\n", "*-1\r\n", rmw.ErrContended},
-		"not permitted":            {"-NOPERM this user has no permissions to run the 'set' command\r\n", aborted, rmw.ErrUnsupported},
-		"a replica":                {"-READONLY You can't write against a read only replica.\r\n", aborted, rmw.ErrUnavailable},
-		"out of memory":            {"-OOM command not allowed when used memory > 'maxmemory'.\r\n", aborted, rmw.ErrUnavailable},
-		"permission withdrawn":     {"+QUEUED\r\n", "*1\r\n-NOPERM ACLs rules changed\r\n", rmw.ErrUnsupported},
-		"refused for want of disk": {"+QUEUED\r\n", "-MISCONF Errors writing to the AOF file\r\n", rmw.ErrUnavailable},
-		"something unheard of":     {"+QUEUED\r\n", "-WHAT is this\r\n", rmw.ErrOutcomeUnknown},
-		"nonsense":                 {"+QUEUED\r\n", "$2\r\nhi\r\n", rmw.ErrOutcomeUnknown},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &scripted{replies: func(command string, _ []string) string {
-					switch command {
-					case "SET":
-						return tc.queued
-					case "EXEC":
-						return tc.exec
-					}
-					return ""
-				}}
-				store, end := s.open(cas.Config{MaxAttempts: 1})
-				defer end()
-				_, err := store.Update(t.Context(), rmw.Key{Name: "k"}, appendText("y"))
-				if tc.want == nil {
-					require.NoError(t, err)
-					return
-				}
-				require.ErrorIs(t, err, tc.want)
-				if !errors.Is(tc.want, rmw.ErrOutcomeUnknown) {
-					require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
-				}
-			})
+// test returns a test of a Store that talks to s.
+func (s scripted) test(cfg cas.Config, test func(t *testing.T, s *cas.Store)) func(t *testing.T) {
+	return func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			rdb := redis.NewClient(&redis.Options{Addr: "192.0.2.1:6379", Protocol: 2, Dialer: s.Dial, PoolSize: poolSize})
+			defer rdb.Close()
+			store := cas.New(rdb, cfg)
+			defer store.Close()
+			test(t, store)
 		})
 	}
 }
 
-// A transaction goes on after a command that failed: what the others wrote is
-// written.
-func TestATransactionThatRanInPart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{replies: func(command string, _ []string) string {
-			switch command {
-			case "HGETALL":
-				return "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"
-			case "HMSET", "HDEL":
-				return "+QUEUED\r\n"
-			case "EXEC":
-				return "*2\r\n+OK\r\n-NOPERM ACLs rules changed\r\n"
+const (
+	queued  = "+QUEUED\r\n"
+	noPerm  = "-NOPERM this user has no permissions to run the command\r\n"
+	aborted = "-EXECABORT Transaction discarded because of previous errors.\r\n"
+)
+
+// What an EXEC may answer, and what it means. A transaction goes on after a command that failed: what the
+// others wrote is written.
+func TestAnswersOfExec(t *testing.T) {
+	const hash = "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"
+	text := func(set string, exec ...string) scripted { return scripted{"SET": {set}, "EXEC": exec} }
+	for name, tc := range map[string]struct {
+		server scripted
+		want   error
+	}{
+		"written":                  {text(queued, "*1\r\n+OK\r\n"), nil},
+		"changed (RESP2)":          {text(queued, "*-1\r\n"), rmw.ErrContended},
+		"not permitted":            {text(noPerm, aborted), rmw.ErrUnsupported},
+		"a replica":                {text("-READONLY You can't write against a read only replica.\r\n", aborted), rmw.ErrUnavailable},
+		"out of memory":            {text("-OOM command not allowed when used memory > 'maxmemory'.\r\n", aborted), rmw.ErrUnavailable},
+		"permission withdrawn":     {text(queued, "*1\r\n"+noPerm), rmw.ErrUnsupported},
+		"refused for want of disk": {text(queued, "-MISCONF Errors writing to the AOF file\r\n"), rmw.ErrUnavailable},
+		"something unheard of":     {text(queued, "-WHAT is this\r\n"), rmw.ErrOutcomeUnknown},
+		"nonsense":                 {text(queued, "$2\r\nhi\r\n"), rmw.ErrOutcomeUnknown},
+		"ran in part": {scripted{
+			"HGETALL": {hash}, "HMSET": {queued}, "HDEL": {queued}, "EXEC": {"*2\r\n+OK\r\n" + noPerm},
+		}, rmw.ErrOutcomeUnknown},
+	} {
+		t.Run(name, tc.server.test(cas.Config{MaxAttempts: 1}, func(t *testing.T, s *cas.Store) {
+			key := key
+			if tc.server["HGETALL"] != nil {
+				key.Kind = rmw.KindHash
 			}
-			return ""
-		}}
-		store, end := s.open(cas.Config{})
-		defer end()
-		key := rmw.Key{Name: "k", Kind: rmw.KindHash}
-		_, err := store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-			return cur.With("a", "x").Without("b"), nil
-		})
-		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
-	})
+			_, err := s.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+				if cur.Kind() == rmw.KindHash {
+					return cur.With("a", "x").Without("b"), nil
+				}
+				return rmw.String("y"), nil
+			})
+			if tc.want == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, tc.want)
+			assert.Equal(t, tc.want == rmw.ErrOutcomeUnknown, errors.Is(err, rmw.ErrOutcomeUnknown))
+		}))
+	}
+}
+
+// Some forks refuse the SET when it is queued.
+func TestAServerThatRefusesKeepTTLWhenItIsQueued(t *testing.T) {
+	server := scripted{"SET": {"-ERR syntax error\r\n"}, "EVAL": {queued}, "EXEC": {aborted, "*1\r\n+OK\r\n"}}
+	server.test(cas.Config{}, func(t *testing.T, s *cas.Store) {
+		res, err := s.Update(t.Context(), key, appendText("y"))
+		require.NoError(t, err)
+		assert.True(t, res.Written)
+	})(t)
+}
+
+// A refused transaction says why, and not only that it was refused; and replies that do
+// not fit each other are not believed.
+func TestAnswersOfAPeek(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pttl, get, exec string
+		want            error
+	}{
+		"fine":               {queued, queued, "*2\r\n:5\r\n$1\r\nx\r\n", nil},
+		"PTTL not permitted": {noPerm, queued, aborted, rmw.ErrUnsupported},
+		"GET not permitted":  {queued, noPerm, aborted, rmw.ErrUnsupported},
+		"withdrawn":          {queued, queued, "*2\r\n" + noPerm + "$1\r\nx\r\n", rmw.ErrUnsupported},
+		"another type":       {queued, queued, "*2\r\n:5\r\n-WRONGTYPE Operation against a key\r\n", rmw.ErrWrongKind},
+		"loading":            {queued, queued, "-LOADING Redis is loading the dataset in memory\r\n", rmw.ErrUnavailable},
+		"value, but no key":  {queued, queued, "*2\r\n:-2\r\n$1\r\nx\r\n", rmw.ErrUnavailable},
+		"nil":                {queued, queued, "*-1\r\n", rmw.ErrUnavailable},
+		"nonsense":           {queued, queued, "$2\r\nhi\r\n", rmw.ErrUnavailable},
+	} {
+		server := scripted{"PTTL": {tc.pttl}, "GET": {tc.get}, "EXEC": {tc.exec}}
+		t.Run(name, server.test(cas.Config{}, func(t *testing.T, s *cas.Store) {
+			v, left, err := s.Peek(t.Context(), key)
+			if tc.want == nil {
+				require.NoError(t, err)
+				assert.Equal(t, "x", v.Text())
+				assert.Equal(t, 5*time.Millisecond, left)
+				return
+			}
+			require.ErrorIs(t, err, tc.want)
+			assert.False(t, v.Exists())
+			assert.Zero(t, left)
+		}))
+	}
 }
