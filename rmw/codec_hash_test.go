@@ -1,16 +1,22 @@
 package rmw_test
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/big"
+	"net/netip"
+	"net/url"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/rmw"
-	"github.com/unwatch/unwatch/rmw/rmwtest"
 )
 
 type session struct {
@@ -45,25 +51,15 @@ func TestHashOfStoresOneFieldEach(t *testing.T) {
 	assert.Equal(t, s, back)
 }
 
-func TestHashOfLeavesOutEmptyFieldsOnlyIfAsked(t *testing.T) {
-	stored := rmw.Hash(map[string]string{"owner": "ann", "seen": "2026-01-02T03:04:05Z", "Weight": "1"})
-	v, err := rmw.HashOf[session]().Encode(&session{}, stored)
-	require.NoError(t, err)
-	assert.Equal(t, map[string]string{"state": "", "calls": "0", "Active": "false"}, v.Fields())
-}
-
-func TestHashOfKeepsFieldsItDoesNotKnow(t *testing.T) {
-	m := rmwtest.NewMemory()
-	key := rmw.Key{Name: "s"}
-	require.NoError(t, m.Set(t.Context(), key.Name, rmw.Hash(map[string]string{
+func TestHashOfKeepsUnknownFieldsAndLeavesOutEmptyOnesIfAsked(t *testing.T) {
+	stored := rmw.Hash(map[string]string{
 		"state": "open", "added by a newer release": "x", "Note": "y", "private": "z", "": "empty name",
-	}), rmw.NoTTL))
-	_, _, err := rmw.NewTyped(m, rmw.HashOf[session]()).Edit(t.Context(), key, func(_ context.Context, s *session, _ bool) error {
-		s.State = "closed"
-		return nil
+		"owner": "ann", "seen": "2026-01-02T03:04:05Z", "Weight": "1", // omitempty
 	})
-	require.NoError(t, err)
-	v, _, err := m.Get(t.Context(), key.Name)
+	var s session
+	require.NoError(t, rmw.HashOf[session]().Decode(stored, &s))
+	s.State, s.Owner, s.Seen, s.Weight = "closed", "", time.Time{}, 0
+	v, err := rmw.HashOf[session]().Encode(&s, stored)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{
 		"state": "closed", "added by a newer release": "x", "Note": "y", "private": "z", "": "empty name", "calls": "0", "Active": "false",
@@ -83,75 +79,24 @@ func TestHashOfCannotStoreAHashWithoutFields(t *testing.T) {
 	assert.Equal(t, map[string]string{"unknown": "2"}, v.Fields())
 }
 
-func TestHashOfDecodeErrorsNameTheFieldAndHideContent(t *testing.T) {
-	for field, says := range map[string]string{
-		"calls":  `field "calls": the stored text (13 bytes) is not a int64`,
-		"seen":   `field "seen": the stored text (13 bytes) is not a time.Time`,
-		"Active": `field "Active": the stored text (13 bytes) is not a bool`,
-	} {
-		m := rmwtest.NewMemory()
-		stored := rmw.Hash(map[string]string{"state": "open", field: private})
-		require.NoError(t, m.Set(t.Context(), "s", stored, rmw.NoTTL))
-		typed := rmw.NewTyped(m, rmw.HashOf[session]())
-		_, _, err := typed.Edit(t.Context(), rmw.Key{Name: "s"}, func(context.Context, *session, bool) error { return nil })
-		require.ErrorIs(t, err, rmw.ErrUndecodable)
-		require.ErrorContains(t, err, `rmw: decode "s": the stored value cannot be decoded: hash(2 fields, `)
-		require.ErrorContains(t, err, says)
-		assertHidden(t, err.Error(), field)
-		v, _, err := m.Get(t.Context(), "s")
-		require.NoError(t, err)
-		assert.True(t, v.Equal(stored), "it is not touched")
-	}
-}
-
-// half encodes, but only up to a point.
-type half struct{ bad bool }
-
-var errHalf = errors.New("half")
-
-func (h half) MarshalText() ([]byte, error) {
-	if h.bad {
-		return nil, errHalf
-	}
-	return []byte("h"), nil
-}
-
-func (*half) UnmarshalText([]byte) error { return nil }
-
 func TestHashOfEncodeErrorsNameTheField(t *testing.T) {
-	type withHalf struct {
+	type withText struct {
 		A string `redis:"a"`
-		H half   `redis:"h"`
+		T texts  `redis:"t"`
 	}
-	v, err := rmw.HashOf[withHalf]().Encode(&withHalf{H: half{bad: true}}, rmw.Value{})
-	require.ErrorIs(t, err, errHalf)
-	assert.ErrorContains(t, err, `field "h"`)
+	v, err := rmw.HashOf[withText]().Encode(&withText{T: -1}, rmw.Value{})
+	require.ErrorIs(t, err, errNegative)
+	assert.ErrorContains(t, err, `field "t"`)
 	assert.False(t, v.Exists())
 }
 
 type (
-	Base      struct{ ID string }
-	base      struct{ ID string }
-	Embedding struct {
-		Base
-		Name string
-	}
-	embedding struct {
-		base
-		Name string
-	}
-	embeddingPointer struct {
-		*base
-		Name string
-	}
+	Base     struct{ ID string }
+	base     struct{ ID string }
+	stamp    struct{ time.Time }
 	untagged struct {
 		base `redis:"-"`
 		*Base
-		Name string
-	}
-	stamp         struct{ time.Time }
-	embeddingText struct {
-		stamp
 		Name string
 	}
 	embeddingTime struct {
@@ -191,16 +136,128 @@ func TestHashOfRefusesTypesItCannotStore(t *testing.T) {
 
 // The fields of an embedded struct are promoted in Go, and would be lost in Redis.
 func TestHashOfRefusesEmbeddedStructs(t *testing.T) {
-	assertUnusable[Embedding](t, "rmw_test.Embedding.Base: text cannot stand for a rmw_test.Base")
-	assertUnusable[embedding](t, "rmw_test.embedding.base: text cannot stand for a rmw_test.base")
-	assertUnusable[embeddingPointer](t, "rmw_test.embeddingPointer.base: text cannot stand for a *rmw_test.base")
+	assertUnusable[struct{ Base }](t, ".Base: text cannot stand for a rmw_test.Base")
+	assertUnusable[struct{ base }](t, ".base: text cannot stand for a rmw_test.base")
+	assertUnusable[struct{ *base }](t, ".base: text cannot stand for a *rmw_test.base")
 	assertUnusable[untagged](t, "rmw_test.untagged.Base: text cannot stand for a *rmw_test.Base")
-
-	assertUnusable[embeddingText](t, "rmw_test.embeddingText.stamp: text cannot stand for a rmw_test.stamp")
+	assertUnusable[struct{ stamp }](t, ".stamp: text cannot stand for a rmw_test.stamp")
 
 	v, err := rmw.HashOf[embeddingTime]().Encode(&embeddingTime{Name: "n"}, rmw.Value{})
 	require.NoError(t, err, "one that has a text form is a field like any other")
 	assert.Equal(t, map[string]string{"Time": "0001-01-01T00:00:00Z", "Name": "n"}, v.Fields())
+}
+
+type (
+	namedBool   bool
+	namedInt    int16
+	namedUint   uint8
+	namedFloat  float32
+	namedString string
+	namedBytes  []byte
+
+	marshals   string // MarshalText alone
+	unmarshals string // UnmarshalText alone
+	texts      int    // both, unless it is negative
+	scans      int    // ScanRedis alone
+	scansText  int    // ScanRedis and both
+	binaries   string // UnmarshalBinary alone
+	binaryText string // and MarshalText, UnmarshalText
+)
+
+var errNegative = errors.New("negative")
+
+func (m marshals) MarshalText() ([]byte, error) { return []byte("<" + m + ">"), nil }
+func (m *unmarshals) UnmarshalText(b []byte) error {
+	*m = unmarshals("<" + string(b) + ">")
+	return nil
+}
+func (m texts) MarshalText() ([]byte, error) {
+	if m < 0 {
+		return nil, errNegative
+	}
+	return fmt.Append(nil, "<", int(m), ">"), nil
+}
+func (m *texts) UnmarshalText(b []byte) error {
+	_, err := fmt.Sscanf(string(b), "<%d>", (*int)(m))
+	return err
+}
+func (m *scans) ScanRedis(s string) error        { _, err := fmt.Sscanf(s, "%x", (*int)(m)); return err }
+func (m *scansText) ScanRedis(s string) error    { _, err := fmt.Sscanf(s, "%x", (*int)(m)); return err }
+func (m scansText) MarshalText() ([]byte, error) { return fmt.Append(nil, int(m)), nil }
+func (m *scansText) UnmarshalText(b []byte) error {
+	_, err := fmt.Sscan(string(b), (*int)(m))
+	return err
+}
+func (m *binaries) UnmarshalBinary(b []byte) error { *m = binaries("<" + string(b) + ">"); return nil }
+func (m *binaryText) UnmarshalBinary([]byte) error { return fmt.Errorf("not binary") }
+func (m *binaryText) UnmarshalText(b []byte) error { *m = binaryText(b); return nil }
+func (m binaryText) MarshalText() ([]byte, error)  { return []byte(m), nil }
+
+// HashOf writes each type of field so that it and go-redis' Scan read what was written,
+// or refuses it when the codec is made.
+func TestHashOfAgreesWithScan(t *testing.T) {
+	agree(t, true, false, true)
+	agree(t, true, namedBool(true), namedBool(false))
+	agree(t, true, int(math.MinInt64), 0, math.MaxInt64)
+	agree(t, true, int8(-128), int8(127))
+	agree(t, true, int32(-5), int32(math.MaxInt32))
+	agree(t, true, namedInt(-300))
+	agree(t, true, uint64(math.MaxUint64), uint64(0))
+	agree(t, true, namedUint(255))
+	agree(t, true, math.SmallestNonzeroFloat64, -0.1, math.Inf(1))
+	agree(t, true, float32(0.1), float32(math.MaxFloat32))
+	agree(t, true, namedFloat(0.3))
+	agree(t, true, "", "a\x00\xffb", "7")
+	agree(t, true, namedString("x"))
+	agree(t, true, []byte("\x00\xff"))
+	agree(t, true, time.Minute)
+	agree(t, true, time.Unix(1, 500).UTC())
+	agree(t, true, slog.LevelWarn)
+	agree(t, true, netip.MustParseAddr("::1"))
+	agree(t, true, *big.NewInt(-12345))
+	agree(t, true, texts(7))
+	agree(t, true, binaryText("x"))
+
+	agree(t, false, namedBytes("x"))
+	agree(t, false, json.RawMessage("1"))
+	agree(t, false, marshals("x"))
+	agree(t, false, unmarshals("x"))
+	agree(t, false, scans(16))
+	agree(t, false, scansText(16))
+	agree(t, false, binaries("x"))
+	agree(t, false, url.URL{Host: "h"})
+	agree(t, false, uintptr(1))
+	agree(t, false, complex(1, 2))
+	agree(t, false, [2]byte{1, 2})
+	agree(t, false, []string{"x"})
+	agree(t, false, map[string]int{"x": 1})
+	agree(t, false, new(int))
+	agree(t, false, new(time.Time))
+	agree(t, false, any("x"))
+	agree(t, false, func() {})
+	agree(t, false, make(chan int))
+	agree(t, false, struct{ A int }{1})
+}
+
+func agree[F any](t *testing.T, accepted bool, samples ...F) {
+	t.Helper()
+	type record struct {
+		F F `redis:"f"`
+	}
+	if !accepted {
+		assertUnusable[record](t, "text cannot stand for a")
+		return
+	}
+	codec := rmw.HashOf[record]()
+	for _, sample := range samples {
+		v, err := codec.Encode(&record{sample}, rmw.Value{})
+		require.NoError(t, err)
+		var ours, theirs record
+		require.NoError(t, codec.Decode(v, &ours))
+		require.NoError(t, redis.NewMapStringStringResult(v.Fields(), nil).Scan(&theirs))
+		assert.Equal(t, sample, ours.F)
+		assert.Equal(t, sample, theirs.F)
+	}
 }
 
 func FuzzHashDecode(f *testing.F) {
