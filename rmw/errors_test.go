@@ -31,12 +31,6 @@ var reasons = []struct {
 	{rmw.ErrClosed, "store closed", false},
 }
 
-func TestEveryReasonHasItsText(t *testing.T) {
-	for _, r := range reasons {
-		assert.EqualError(t, r.reason, r.text)
-	}
-}
-
 func TestErrorTextLeavesOutWhatThereIsNot(t *testing.T) {
 	noName := fmt.Errorf("%w: name the key", rmw.ErrInvalid)
 	for want, e := range map[string]rmw.Error{
@@ -66,8 +60,9 @@ func TestErrorIsItsReasonAndItsCause(t *testing.T) {
 	assert.Empty(t, (&rmw.Error{}).Unwrap(), "errors.Is must meet no nil")
 }
 
-func TestRetryable(t *testing.T) {
+func TestEveryReasonHasItsTextAndIsRetryableOrNot(t *testing.T) {
 	for _, r := range reasons {
+		assert.EqualError(t, r.reason, r.text)
 		forms := []error{
 			r.reason,
 			fmt.Errorf("wrapped: %w", r.reason),

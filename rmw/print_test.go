@@ -39,6 +39,15 @@ func hidden(t *testing.T) map[string]any {
 	hash := rmw.Hash(map[string]string{"name": private, private: "value"}).WithTTL(time.Minute)
 	key := rmw.Key{Name: "room:7", Label: "room"}
 	result := rmw.Result{Before: text, After: hash, Written: true, Attempts: 1}
+	m := rmwtest.NewMemory()
+	require.NoError(t, m.Set(t.Context(), key.Name, text, rmw.NoTTL))
+	_, _, decodeErr := rmw.NewTyped(m, rmw.Text[int]()).Get(t.Context(), key)
+	require.Error(t, decodeErr)
+	_, updateErr := m.Update(t.Context(), rmw.Key{Name: key.Name, Kind: rmw.KindHash},
+		func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, nil })
+	require.Error(t, updateErr)
+	_, _, writeErr := driver.CheckWrite(key, rmw.Value{}, hash)
+	require.Error(t, writeErr)
 	return map[string]any{
 		"string":           text,
 		"hash":             hash,
@@ -53,34 +62,10 @@ func hidden(t *testing.T) map[string]any {
 		"Key and Value":    struct{ K, V any }{key, hash},
 		"unexported field": struct{ v, w rmw.Value }{text, hash},
 		"unexported deep":  struct{ r struct{ vs []rmw.Value } }{struct{ vs []rmw.Value }{[]rmw.Value{text, hash}}},
-		"decode error":     decodeError(t),
-		"CheckWrite error": checkWriteError(hash),
-		"Update error":     updateError(t),
+		"decode error":     decodeErr,
+		"CheckWrite error": writeErr,
+		"Update error":     updateErr,
 	}
-}
-
-func decodeError(t *testing.T) error {
-	t.Helper()
-	m := rmwtest.NewMemory()
-	require.NoError(t, m.Set(t.Context(), "k", rmw.String(private), rmw.NoTTL))
-	_, _, err := rmw.NewTyped(m, rmw.Text[int]()).Get(t.Context(), rmw.Key{Name: "k"})
-	require.Error(t, err)
-	return err
-}
-
-func updateError(t *testing.T) error {
-	t.Helper()
-	m := rmwtest.NewMemory()
-	require.NoError(t, m.Set(t.Context(), "k", rmw.String(private), rmw.NoTTL))
-	_, err := m.Update(t.Context(), rmw.Key{Name: "k", Kind: rmw.KindHash},
-		func(context.Context, rmw.Value) (rmw.Value, error) { return rmw.Value{}, nil })
-	require.Error(t, err)
-	return err
-}
-
-func checkWriteError(v rmw.Value) error {
-	_, _, err := driver.CheckWrite(rmw.Key{Name: "k"}, rmw.Value{}, v)
-	return err
 }
 
 func TestFmtNeverShowsContent(t *testing.T) {

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,17 +50,32 @@ func join(name string) func(context.Context, *room, bool) error {
 }
 
 func TestTypedGetTellsAbsentFromZero(t *testing.T) {
-	typed, _ := rooms(t, "")
-	r, exists, err := typed.Get(t.Context(), roomKey)
-	require.NoError(t, err)
-	assert.False(t, exists)
-	assert.Zero(t, r)
+	for stored, want := range map[string]bool{"": false, "{}": true} {
+		typed, _ := rooms(t, stored)
+		r, exists, err := typed.Get(t.Context(), roomKey)
+		require.NoError(t, err)
+		assert.Equal(t, want, exists)
+		assert.Zero(t, r)
+	}
+}
 
-	typed, _ = rooms(t, "{}")
-	r, exists, err = typed.Get(t.Context(), roomKey)
-	require.NoError(t, err)
-	assert.True(t, exists)
-	assert.Zero(t, r)
+func TestTypedPeek(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		typed, m := rooms(t, "")
+		r, left, err := typed.Peek(t.Context(), roomKey)
+		require.NoError(t, err)
+		assert.Zero(t, left)
+		assert.Zero(t, r)
+		require.NoError(t, m.Set(t.Context(), roomKey.Name, rmw.String(`{"title":"seven"}`), time.Hour))
+		time.Sleep(time.Minute)
+		logged := rmw.Chain(m, rmw.Log(slog.New(slog.DiscardHandler)))
+		r, left, err = rmw.NewTyped(logged, rmw.JSON[room]()).Peek(t.Context(), roomKey)
+		require.NoError(t, err)
+		assert.Equal(t, room{Title: "seven"}, r)
+		assert.Equal(t, 59*time.Minute, left)
+		_, _, err = rmw.NewTyped(opaque{m}, rmw.JSON[room]()).Peek(t.Context(), roomKey)
+		require.ErrorIs(t, err, rmw.ErrUnsupported)
+	})
 }
 
 func TestTypedEditStoresWhatEditMakesOfTheValue(t *testing.T) {
@@ -93,48 +111,44 @@ func TestTypedSetsTheKindOfTheKey(t *testing.T) {
 	require.ErrorIs(t, err, rmw.ErrWrongKind, "the codec decides, not the Key")
 }
 
-// The answer is the stored value, not what edit left of it.
-func TestKeepWritesNothingAndSucceeds(t *testing.T) {
-	for _, keep := range []error{rmw.Keep, fmt.Errorf("already a member: %w", rmw.Keep), errors.Join(errFull, rmw.Keep)} {
-		for stored, want := range map[string]room{`{"title":"seven","unknown":1}`: {Title: "seven"}, "": {}} {
-			typed, m := rooms(t, stored)
-			r, res, err := typed.Edit(t.Context(), roomKey, func(_ context.Context, r *room, _ bool) error {
-				r.Title = "dropped"
-				return keep
-			})
-			require.NoError(t, err)
-			assert.False(t, res.Written)
-			assert.Equal(t, want, r)
-			assert.Equal(t, stored, held(t, m).Text())
+// What edit returns decides what is stored, and the answer is what is stored, not what edit left of it.
+func TestTypedEditObeysKeepRemoveAndErrors(t *testing.T) {
+	const seven = `{"title":"seven","unknown":1}`
+	keep, remove := fmt.Errorf("already a member: %w", rmw.Keep), fmt.Errorf("the last one left: %w", rmw.Remove)
+	for _, tc := range []struct {
+		stored    string
+		returned  error
+		want      string // is stored
+		edited    room
+		wantError error
+	}{
+		{seven, rmw.Keep, seven, room{Title: "seven"}, nil},
+		{seven, keep, seven, room{Title: "seven"}, nil},
+		{seven, errors.Join(errFull, rmw.Keep), seven, room{Title: "seven"}, nil},
+		{"", rmw.Keep, "", room{}, nil},
+		{"", keep, "", room{}, nil},
+		{"", errors.Join(errFull, rmw.Keep), "", room{}, nil},
+		{seven, rmw.Remove, "", room{}, nil},
+		{seven, remove, "", room{}, nil},
+		{"", rmw.Remove, "", room{}, nil},
+		{"", remove, "", room{}, nil},
+		{seven, errFull, seven, room{}, errFull}, // as it is, not wrapped
+	} {
+		typed, m := rooms(t, tc.stored)
+		r, res, err := typed.Edit(t.Context(), roomKey, func(_ context.Context, r *room, _ bool) error {
+			r.Title = "dropped"
+			return tc.returned
+		})
+		what := fmt.Sprintf("%q, %v", tc.stored, tc.returned)
+		assert.Equal(t, tc.wantError, err, what)
+		assert.Equal(t, tc.edited, r, what)
+		assert.Equal(t, tc.want, held(t, m).Text(), what)
+		assert.Equal(t, tc.want != "", held(t, m).Exists(), what)
+		assert.Equal(t, tc.want != tc.stored, res.Written, what)
+		if err != nil {
+			assert.Equal(t, rmw.Result{Attempts: 1}, res, what)
 		}
 	}
-}
-
-func TestRemoveDeletesAndSucceeds(t *testing.T) {
-	for name, remove := range map[string]error{"plain": rmw.Remove, "wrapped": fmt.Errorf("the last one left: %w", rmw.Remove)} {
-		typed, m := rooms(t, `{"title":"seven"}`)
-		r, res, err := typed.Edit(t.Context(), roomKey, func(context.Context, *room, bool) error { return remove })
-		require.NoError(t, err, name)
-		assert.True(t, res.Written, name)
-		assert.Zero(t, r, name)
-		assert.False(t, held(t, m).Exists(), name)
-
-		_, res, err = typed.Edit(t.Context(), roomKey, func(context.Context, *room, bool) error { return remove })
-		require.NoError(t, err, name)
-		assert.False(t, res.Written, "there is nothing to delete any more: %s", name)
-	}
-}
-
-func TestTypedEditReturnsTheEditsOwnError(t *testing.T) {
-	typed, m := rooms(t, `{"title":"seven"}`)
-	r, res, err := typed.Edit(t.Context(), roomKey, func(_ context.Context, r *room, _ bool) error {
-		r.Title = "dropped"
-		return errFull
-	})
-	assert.Equal(t, errFull, err, "as it is, not wrapped")
-	assert.Zero(t, r)
-	assert.Equal(t, rmw.Result{Attempts: 1}, res)
-	assert.Equal(t, `{"title":"seven"}`, held(t, m).Text())
 }
 
 // An edit that is called again must not see what it did the first time, nor may
@@ -174,46 +188,49 @@ func TestTypedEditForgetsARemoveThatDidNotWin(t *testing.T) {
 
 func TestUndecodableValueIsAnErrorAndUntouched(t *testing.T) {
 	for _, stored := range []string{"not JSON: " + private, `{"title":1}`, `{"title":"` + private, `{} {}`, " "} {
-		typed, m := rooms(t, stored)
-		_, exists, err := typed.Get(t.Context(), roomKey)
-		require.Error(t, err)
-		assert.True(t, exists)
-		assertHidden(t, err.Error(), "Get")
-
-		_, res, err := typed.Edit(t.Context(), roomKey, func(context.Context, *room, bool) error {
-			t.Error("edit was called without a value")
-			return nil
-		})
-		require.ErrorIs(t, err, rmw.ErrUndecodable)
-		require.ErrorContains(t, err, `rmw: decode "room:7": the stored value cannot be decoded: string(`)
-		assertHidden(t, err.Error(), "Edit")
-		assert.False(t, res.Written)
-		assert.Equal(t, stored, held(t, m).Text())
+		assertUndecodable(t, rmw.JSON[room](), rmw.String(stored), "string(")
 	}
+	assertUndecodable(t, rmw.HashOf[session](), rmw.Hash(map[string]string{"state": "open", "calls": private}), "hash(2 fields, ")
 }
 
-func TestUnencodableValueIsAnErrorAndNotStored(t *testing.T) {
+func assertUndecodable[T any](t *testing.T, codec rmw.Codec[T], stored rmw.Value, says string) {
+	t.Helper()
 	m := rmwtest.NewMemory()
-	typed := rmw.NewTyped(m, rmw.JSON[any]())
-	_, _, err := typed.Edit(t.Context(), roomKey, func(_ context.Context, v *any, _ bool) error {
-		*v = func() {}
+	require.NoError(t, m.Set(t.Context(), roomKey.Name, stored, rmw.NoTTL))
+	typed := rmw.NewTyped(m, codec)
+	_, exists, getErr := typed.Get(t.Context(), roomKey)
+	assert.True(t, exists)
+	_, left, peekErr := typed.Peek(t.Context(), roomKey)
+	assert.EqualValues(t, rmw.NoTTL, left)
+	_, res, editErr := typed.Edit(t.Context(), roomKey, func(context.Context, *T, bool) error {
+		t.Error("edit was called without a value")
 		return nil
 	})
-	require.ErrorIs(t, err, rmw.ErrInvalid)
-	require.ErrorContains(t, err, `rmw: encode "room:7": invalid argument: json: unsupported type: func()`)
-	assert.False(t, held(t, m).Exists())
+	assert.False(t, res.Written)
+	for _, err := range []error{getErr, peekErr, editErr} {
+		require.ErrorIs(t, err, rmw.ErrUndecodable)
+		require.ErrorContains(t, err, `rmw: decode "room:7": the stored value cannot be decoded: `+says)
+		assertHidden(t, err.Error(), says)
+	}
+	assert.True(t, held(t, m).Equal(stored))
 }
 
 // What a codec says of a value that it cannot encode may quote it.
-func TestEncodeErrorsHideContent(t *testing.T) {
-	m := rmwtest.NewMemory()
-	typed := rmw.NewTyped(m, rmw.JSON[json.Number]())
-	_, _, err := typed.Edit(t.Context(), roomKey, func(_ context.Context, v *json.Number, _ bool) error {
-		*v = "SECRET-4111"
-		return nil
-	})
-	require.ErrorIs(t, err, rmw.ErrInvalid)
-	assert.NotContains(t, err.Error(), "SECRET")
+func TestUnencodableValueIsAnErrorAndNotStored(t *testing.T) {
+	for v, says := range map[any]string{
+		make(chan int):       "invalid argument: json: unsupported type: chan int",
+		json.Number(private): "invalid argument: the codec cannot encode the value",
+	} {
+		m := rmwtest.NewMemory()
+		_, _, err := rmw.NewTyped(m, rmw.JSON[any]()).Edit(t.Context(), roomKey, func(_ context.Context, stored *any, _ bool) error {
+			*stored = v
+			return nil
+		})
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		require.ErrorContains(t, err, `rmw: encode "room:7": `+says)
+		assertHidden(t, err.Error(), says)
+		assert.False(t, held(t, m).Exists())
+	}
 }
 
 func TestTypedPassesTheStoresErrors(t *testing.T) {

@@ -116,46 +116,47 @@ func TestWithTTLAsksForAnExpiry(t *testing.T) {
 
 func TestEqualComparesContentOnly(t *testing.T) {
 	hash := rmw.Hash(map[string]string{"a": "1", "b": "2"})
-	equal := map[string][2]rmw.Value{
-		"absent":         {{}, rmw.Hash(nil)},
-		"empty strings":  {rmw.String(""), rmw.Bytes(nil)},
-		"strings":        {rmw.String("x"), rmw.Bytes([]byte("x"))},
-		"hashes":         {hash, rmw.Hash(map[string]string{"b": "2", "a": "1"})},
-		"TTL is no part": {hash, hash.WithTTL(time.Hour)},
-	}
-	for name, pair := range equal {
-		assert.True(t, pair[0].Equal(pair[1]) && pair[1].Equal(pair[0]), name)
-	}
-	unequal := map[string][2]rmw.Value{
-		"absent and empty":       {{}, rmw.String("")},
-		"strings":                {rmw.String("x"), rmw.String("X")},
-		"string and hash":        {rmw.String(""), hash},
-		"a value differs":        {hash, hash.With("a", "2")},
-		"a field more":           {hash, hash.With("c", "")},
-		"a field less":           {hash, hash.Without("b")},
-		"a field by other name":  {hash, hash.Without("b").With("c", "2")},
-		"empty field or no such": {rmw.Hash(map[string]string{"a": ""}), rmw.Hash(map[string]string{"b": ""})},
-	}
-	for name, pair := range unequal {
-		assert.False(t, pair[0].Equal(pair[1]) || pair[1].Equal(pair[0]), name)
+	for name, tc := range map[string]struct {
+		v, w  rmw.Value
+		equal bool
+	}{
+		"both absent":            {rmw.Value{}, rmw.Hash(nil), true},
+		"empty strings":          {rmw.String(""), rmw.Bytes(nil), true},
+		"strings":                {rmw.String("x"), rmw.Bytes([]byte("x")), true},
+		"hashes":                 {hash, rmw.Hash(map[string]string{"b": "2", "a": "1"}), true},
+		"TTL is no part":         {hash, hash.WithTTL(time.Hour), true},
+		"absent and empty":       {rmw.Value{}, rmw.String(""), false},
+		"other case":             {rmw.String("x"), rmw.String("X"), false},
+		"string and hash":        {rmw.String(""), hash, false},
+		"a value differs":        {hash, hash.With("a", "2"), false},
+		"a field more":           {hash, hash.With("c", ""), false},
+		"a field less":           {hash, hash.Without("b"), false},
+		"a field by other name":  {hash, hash.Without("b").With("c", "2"), false},
+		"empty field or no such": {rmw.Hash(map[string]string{"a": ""}), rmw.Hash(map[string]string{"b": ""}), false},
+	} {
+		assert.Equal(t, tc.equal, tc.v.Equal(tc.w), name)
+		assert.Equal(t, tc.equal, tc.w.Equal(tc.v), name)
 	}
 }
 
 func TestSizeCountsBytes(t *testing.T) {
-	assert.Equal(t, 6, rmw.String("日本").Size())
-	assert.Equal(t, 2+3+0+4, rmw.Hash(map[string]string{"ab": "cde", "": "fghi"}).Size())
-	assert.Equal(t, 2, rmw.Hash(map[string]string{"a": "", "b": ""}).Len())
-}
-
-func TestApproxSize(t *testing.T) {
 	large := map[string]string{}
 	for i := range 1000 {
 		large[fmt.Sprintf("%04d", i)] = "value"
 	}
-	for _, v := range []rmw.Value{
-		{}, rmw.String("text"), rmw.Hash(map[string]string{"a": "12", "b": ""}), rmw.Hash(large),
+	for _, tc := range []struct {
+		v         rmw.Value
+		len, size int
+	}{
+		{rmw.Value{}, 0, 0},
+		{rmw.String("日本"), 0, 6},
+		{rmw.Hash(map[string]string{"ab": "cde", "": "fghi"}), 2, 2 + 3 + 0 + 4},
+		{rmw.Hash(map[string]string{"a": "", "b": ""}), 2, 2},
+		{rmw.Hash(large), 1000, 9000},
 	} {
-		assert.Equal(t, v.Size(), v.ApproxSize(), v)
-		assert.Zero(t, testing.AllocsPerRun(100, func() { v.ApproxSize() }), v)
+		assert.Equal(t, tc.len, tc.v.Len(), tc.v)
+		assert.Equal(t, tc.size, tc.v.Size(), tc.v)
+		assert.Equal(t, tc.size, tc.v.ApproxSize(), tc.v)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { tc.v.ApproxSize() }), tc.v)
 	}
 }
