@@ -19,7 +19,6 @@ type naive struct {
 	*Memory
 	flaw   flaw
 	mu     sync.Mutex // for what follows
-	locked map[string]bool
 	cache  map[string]rmw.Value
 	peeked map[string]peeked
 	last   *rmw.Value // what fn returned last
@@ -54,7 +53,7 @@ func (n *naive) haunt(key rmw.Key, next rmw.Value) {
 
 func newNaive(m *Memory, f flaw) *naive {
 	return &naive{
-		Memory: m, flaw: f, locked: map[string]bool{}, cache: map[string]rmw.Value{}, peeked: map[string]peeked{},
+		Memory: m, flaw: f, cache: map[string]rmw.Value{}, peeked: map[string]peeked{},
 		locks: map[string]chan struct{}{}, end: make(chan struct{}),
 	}
 }
@@ -113,10 +112,15 @@ func (n *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res
 	if n.flaw == leaks {
 		go func() { <-n.end }()
 	}
+	returned := false // not so if fn panics
 	if lock := n.lock(key); lock != nil {
 		select {
 		case lock <- struct{}{}:
-			defer func() { <-lock }()
+			defer func() {
+				if n.flaw != locksForever || returned {
+					<-lock
+				}
+			}()
 		case <-ctx.Done():
 			return rmw.Result{}, ctx.Err()
 		}
@@ -127,9 +131,6 @@ func (n *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res
 				err = fmt.Errorf("panic: %v", p)
 			}
 		}()
-	}
-	if n.flaw == locksForever && n.lockOrWait(ctx, key) != nil {
-		return rmw.Result{}, ctx.Err()
 	}
 	res, err = n.Memory.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		if n.flaw == emptyIsAbsent && cur.Text() == "" && cur.Len() == 0 {
@@ -166,9 +167,7 @@ func (n *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res
 	if n.flaw == hidesUnknown && errors.Is(err, rmw.ErrOutcomeUnknown) {
 		err = rmw.ErrUnavailable
 	}
-	n.mu.Lock()
-	n.locked[key.Name] = false
-	n.mu.Unlock()
+	returned = true
 	return res, err
 }
 
@@ -249,7 +248,7 @@ var errDone = errors.New("already written, past the guard")
 func (n *naive) lock(key rmw.Key) chan struct{} {
 	name := key.Name
 	switch n.flaw {
-	case readWaits:
+	case readWaits, locksForever:
 	case sharesLocks:
 		number, _ := strconv.Atoi(name[strings.LastIndex(name, ":")+1:]) // see check.key
 		name = strconv.Itoa(number % 16)
@@ -262,16 +261,6 @@ func (n *naive) lock(key rmw.Key) chan struct{} {
 		n.locks[name] = make(chan struct{}, 1)
 	}
 	return n.locks[name]
-}
-
-// lockOrWait takes a lock that only an ordinary return gives back.
-func (n *naive) lockOrWait(ctx context.Context, key rmw.Key) error {
-	if n.locked[key.Name] {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	n.locked[key.Name] = true
-	return nil
 }
 
 // unguarded makes errDone a success: the write happened.
