@@ -15,7 +15,7 @@ import (
 )
 
 func TestAddCountsEachCall(t *testing.T) {
-	store, key := rmwtest.NewMemory(), rmw.Key{Name: "n"}
+	store, key := rmwtest.NewMemory(), rmw.Key{Name: "n", Kind: rmw.KindHash} // Add sets the kind
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {

@@ -42,13 +42,6 @@ func held(t *testing.T, m *rmwtest.Memory) rmw.Value {
 	return v
 }
 
-func join(name string) func(context.Context, *room, bool) error {
-	return func(_ context.Context, r *room, _ bool) error {
-		r.Members = append(r.Members, name)
-		return nil
-	}
-}
-
 func TestTypedGetTellsAbsentFromZero(t *testing.T) {
 	for stored, want := range map[string]bool{"": false, "{}": true} {
 		typed, _ := rooms(t, stored)
@@ -80,25 +73,25 @@ func TestTypedPeek(t *testing.T) {
 
 func TestTypedEditStoresWhatEditMakesOfTheValue(t *testing.T) {
 	typed, m := rooms(t, "")
-	r, res, err := typed.Edit(t.Context(), roomKey, func(_ context.Context, r *room, exists bool) error {
-		assert.False(t, exists)
-		assert.Zero(t, *r)
-		r.Title = "seven"
-		return nil
-	})
-	require.NoError(t, err)
-	assert.True(t, res.Written)
-	assert.Equal(t, room{Title: "seven"}, r)
-
-	r, _, err = typed.Edit(t.Context(), roomKey, func(ctx context.Context, r *room, exists bool) error {
-		assert.True(t, exists)
-		return join("ann")(ctx, r, exists)
-	})
-	require.NoError(t, err)
-	assert.Equal(t, room{Title: "seven", Members: []string{"ann"}}, r)
+	for _, step := range []struct{ before, after room }{
+		{room{}, room{Title: "seven"}},
+		{room{Title: "seven"}, room{Title: "seven", Members: []string{"ann"}}},
+	} {
+		stored := held(t, m)
+		r, res, err := typed.Edit(t.Context(), roomKey, func(_ context.Context, r *room, exists bool) error {
+			assert.Equal(t, stored.Exists(), exists)
+			assert.Equal(t, step.before, *r)
+			*r = step.after
+			return nil
+		})
+		require.NoError(t, err)
+		assert.True(t, res.Written)
+		assert.Equal(t, step.after, r)
+	}
 	assert.Equal(t, `{"title":"seven","members":["ann"]}`, held(t, m).Text())
 }
 
+// The codec decides on the kind, not the Key. Errors of the Store pass.
 func TestTypedSetsTheKindOfTheKey(t *testing.T) {
 	m := rmwtest.NewMemory()
 	hashes := rmw.NewTyped(m, rmw.HashOf[session]())
@@ -106,9 +99,14 @@ func TestTypedSetsTheKindOfTheKey(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, rmw.KindHash, held(t, m).Kind())
 
-	texts := rmw.NewTyped(m, rmw.Text[string]())
-	_, _, err = texts.Get(t.Context(), rmw.Key{Name: roomKey.Name, Kind: rmw.KindHash})
-	require.ErrorIs(t, err, rmw.ErrWrongKind, "the codec decides, not the Key")
+	texts, key := rmw.NewTyped(m, rmw.Text[string]()), rmw.Key{Name: roomKey.Name, Kind: rmw.KindHash}
+	_, exists, err := texts.Get(t.Context(), key)
+	require.ErrorIs(t, err, rmw.ErrWrongKind)
+	assert.False(t, exists)
+	_, _, err = texts.Peek(t.Context(), key)
+	require.ErrorIs(t, err, rmw.ErrWrongKind)
+	_, _, err = texts.Edit(t.Context(), key, func(context.Context, *string, bool) error { return nil })
+	require.ErrorIs(t, err, rmw.ErrWrongKind)
 }
 
 // What edit returns decides what is stored, and the answer is what is stored, not what edit left of it.
@@ -156,14 +154,15 @@ func TestTypedEditObeysKeepRemoveAndErrors(t *testing.T) {
 func TestTypedEditStartsAfreshOnAConflict(t *testing.T) {
 	typed, m := rooms(t, `{"title":"seven","members":["ann"]}`)
 	var given []room
-	r, res, err := typed.Edit(t.Context(), roomKey, func(ctx context.Context, r *room, exists bool) error {
+	r, res, err := typed.Edit(t.Context(), roomKey, func(ctx context.Context, r *room, _ bool) error {
 		given = append(given, room{r.Title, append([]string(nil), r.Members...)})
 		if len(given) == 1 {
 			require.NoError(t, m.Set(ctx, roomKey.Name, rmw.String(`{"members":["bob"]}`), rmw.NoTTL))
 		}
 		r.Title += "!"
 		r.Members[0] = "overwritten"
-		return join("me")(ctx, r, exists)
+		r.Members = append(r.Members, "me")
+		return nil
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 2, res.Attempts)
@@ -231,17 +230,4 @@ func TestUnencodableValueIsAnErrorAndNotStored(t *testing.T) {
 		assertHidden(t, err.Error(), says)
 		assert.False(t, held(t, m).Exists())
 	}
-}
-
-func TestTypedPassesTheStoresErrors(t *testing.T) {
-	typed, _ := rooms(t, "{}")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, exists, err := typed.Get(ctx, roomKey)
-	require.ErrorIs(t, err, context.Canceled)
-	assert.False(t, exists)
-	_, _, err = typed.Edit(ctx, roomKey, join("ann"))
-	require.ErrorIs(t, err, context.Canceled)
-	_, _, err = typed.Edit(t.Context(), rmw.Key{}, join("ann"))
-	require.ErrorIs(t, err, rmw.ErrInvalid)
 }
