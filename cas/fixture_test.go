@@ -139,3 +139,28 @@ func callAll(t *testing.T, s *cas.Store) [3]error {
 func set(v rmw.Value) rmw.UpdateFunc {
 	return func(context.Context, rmw.Value) (rmw.Value, error) { return v, nil }
 }
+
+// hook is called before each command of a client. A command that it returns an error for is not sent.
+type hook func(ctx context.Context, cmd redis.Cmder) error
+
+func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := h(ctx, cmd); err != nil {
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			if err := h(ctx, cmd); err != nil {
+				return err
+			}
+		}
+		return next(ctx, cmds)
+	}
+}

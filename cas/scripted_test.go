@@ -98,7 +98,6 @@ func TestAnswersOfExec(t *testing.T) {
 		"out of memory":            {text("-OOM command not allowed when used memory > 'maxmemory'.\r\n", aborted), rmw.ErrUnavailable},
 		"permission withdrawn":     {text(queued, "*1\r\n"+noPerm), rmw.ErrUnsupported},
 		"refused for want of disk": {text(queued, "-MISCONF Errors writing to the AOF file\r\n"), rmw.ErrUnavailable},
-		"something unheard of":     {text(queued, "-WHAT is this\r\n"), rmw.ErrOutcomeUnknown},
 		"nonsense":                 {text(queued, "$2\r\nhi\r\n"), rmw.ErrOutcomeUnknown},
 		"ran in part": {scripted{
 			"HGETALL": {hash}, "HMSET": {queued}, "HDEL": {queued}, "EXEC": {"*2\r\n+OK\r\n" + noPerm},
