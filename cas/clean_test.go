@@ -67,62 +67,50 @@ func (f *fixture) everyWatchWasProbed() bool {
 	return watches > 0 && len(left) == 0
 }
 
-// endings are all the ways in which an Update ends without a fault.
-func endings() map[string]func(f *fixture, ctx context.Context) {
-	run := func(fn rmw.UpdateFunc) func(f *fixture, ctx context.Context) {
-		return func(f *fixture, ctx context.Context) { _, _ = f.store.Update(ctx, key, fn) }
-	}
-	return map[string]func(f *fixture, ctx context.Context){
-		"success":         run(appendText("x")),
-		"delete":          run(set(rmw.Value{})),
-		"unchanged":       run(keep),
-		"abort":           run(abort),
-		"wrong kind back": run(set(rmw.Hash(map[string]string{"f": "1"}))),
-		"conflicts": func(f *fixture, ctx context.Context) {
-			_, _ = f.store.Update(ctx, key, f.behindItsBack(appendText("x")))
-		},
-		"wrong kind stored": func(f *fixture, ctx context.Context) {
-			_, _ = f.store.Update(ctx, rmw.Key{Name: key.Name, Kind: rmw.KindHash}, keep)
-		},
-		"panic": func(f *fixture, ctx context.Context) {
-			defer func() { _ = recover() }()
-			run(func(context.Context, rmw.Value) (rmw.Value, error) { panic("boom") })(f, ctx)
-		},
-		"goexit": func(f *fixture, ctx context.Context) {
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				run(func(context.Context, rmw.Value) (rmw.Value, error) {
-					runtime.Goexit()
-					return rmw.Value{}, nil
-				})(f, ctx)
-			}()
-			<-done
-		},
-		"ctx ends in fn": func(f *fixture, ctx context.Context) {
-			ctx, cancel := context.WithCancel(ctx)
-			run(func(context.Context, rmw.Value) (rmw.Value, error) {
-				cancel()
-				return rmw.String("x"), nil
-			})(f, ctx)
-		},
-	}
-}
-
 // noEndedCtx is a hook as services have for tracing and limits: it sends nothing once the ctx has ended.
 var noEndedCtx = hook(func(ctx context.Context, _ redis.Cmder) error { return ctx.Err() })
 
-// Neither a hook nor an ended ctx keeps an Update from unwatching.
+// All the ways in which an Update ends without a fault. Neither a hook nor an ended ctx keeps it from
+// unwatching.
 func TestTheConnectionIsUnwatchedHoweverAnUpdateEnds(t *testing.T) {
-	for name, end := range endings() {
+	for ending, fn := range map[string]rmw.UpdateFunc{
+		"success":           appendText("x"),
+		"delete":            set(rmw.Value{}),
+		"unchanged":         keep,
+		"abort":             abort,
+		"wrong kind back":   set(rmw.Hash(map[string]string{"f": "1"})),
+		"wrong kind stored": keep,
+		"conflicts":         appendText("x"),
+		"ctx ends in fn":    appendText("x"),
+		"panic":             func(context.Context, rmw.Value) (rmw.Value, error) { panic("boom") },
+		"goexit":            func(context.Context, rmw.Value) (rmw.Value, error) { runtime.Goexit(); panic("not reached") },
+	} {
 		for hooks, hook := range map[string]redis.Hook{"": nil, ", a hook that minds the ctx": noEndedCtx} {
-			t.Run(name+hooks, withFixture(cas.Config{MaxAttempts: 2}, func(t *testing.T, f *fixture) {
+			t.Run(ending+hooks, withFixture(cas.Config{MaxAttempts: 2}, func(t *testing.T, f *fixture) {
 				if hook != nil {
 					f.rdb.AddHook(hook)
 				}
 				f.set("x")
 				f.warm()
-				end(f, t.Context())
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				key, fn := key, fn
+				switch ending {
+				case "wrong kind stored":
+					key.Kind = rmw.KindHash
+				case "conflicts":
+					fn = f.behindItsBack(fn)
+				case "ctx ends in fn":
+					write := fn
+					fn = func(ctx context.Context, cur rmw.Value) (rmw.Value, error) { cancel(); return write(ctx, cur) }
+				}
+				done := make(chan struct{})
+				go func() { // that Goexit ends
+					defer close(done)
+					defer func() { _ = recover() }()
+					_, _ = f.store.Update(ctx, key, fn)
+				}()
+				<-done
 				require.NoError(t, f.store.Close())
 				f.assertClean()
 				require.True(t, f.everyWatchWasProbed(), "else it was not shown: %v", f.proxy.Calls())

@@ -85,8 +85,7 @@ func checkFlawNow(t *testing.T, clause Clause, f flaw) error {
 	m := NewMemory()
 	n := newNaive(m, f)
 	defer close(n.end)
-	s := unguarded{n}
-	return clause.Check(t.Context(), Target{Open: func() rmw.Store { return s }, Direct: m, Faults: m})
+	return clause.Check(t.Context(), Target{Open: func() rmw.Store { return n }, Direct: m, Faults: m})
 }
 
 func clauseNamed(t *testing.T, name string) Clause {

@@ -109,6 +109,11 @@ func (n *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res
 	if fn == nil {
 		return n.Memory.Update(ctx, key, nil)
 	}
+	if n.flaw == clobbersKind {
+		if v, _, _ := n.Get(ctx, key.Name); v.Exists() && v.Kind() != key.Kind {
+			_ = n.Set(ctx, key.Name, rmw.Value{}, 0)
+		}
+	}
 	if n.flaw == leaks {
 		go func() { <-n.end }()
 	}
@@ -166,6 +171,9 @@ func (n *naive) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res
 	}
 	if n.flaw == hidesUnknown && errors.Is(err, rmw.ErrOutcomeUnknown) {
 		err = rmw.ErrUnavailable
+	}
+	if errors.Is(err, errDone) {
+		res, err = rmw.Result{Written: true, Attempts: res.Attempts}, nil
 	}
 	returned = true
 	return res, err
@@ -261,20 +269,4 @@ func (n *naive) lock(key rmw.Key) chan struct{} {
 		n.locks[name] = make(chan struct{}, 1)
 	}
 	return n.locks[name]
-}
-
-// unguarded makes errDone a success: the write happened.
-type unguarded struct{ *naive }
-
-func (u unguarded) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-	if u.flaw == clobbersKind {
-		if v, _, _ := u.Get(ctx, key.Name); v.Exists() && v.Kind() != key.Kind {
-			_ = u.Set(ctx, key.Name, rmw.Value{}, 0)
-		}
-	}
-	res, err := u.naive.Update(ctx, key, fn)
-	if errors.Is(err, errDone) {
-		return rmw.Result{Written: true, Attempts: res.Attempts}, nil
-	}
-	return res, err
 }
