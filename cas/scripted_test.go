@@ -124,13 +124,17 @@ func TestAnswersOfExec(t *testing.T) {
 	}
 }
 
-// Some forks refuse the SET when it is queued.
+// Some forks refuse the SET when it is queued. The script is sent instead.
 func TestAServerThatRefusesKeepTTLWhenItIsQueued(t *testing.T) {
-	server := scripted{"SET": {"-ERR syntax error\r\n"}, "EVAL": {queued}, "EXEC": {aborted, "*1\r\n+OK\r\n"}}
+	const again = "-ERR unexpected\r\n"
+	server := scripted{"SET": {"-ERR syntax error\r\n", again}, "EVAL": {queued, again}, "EXEC": {aborted, "*1\r\n+OK\r\n", again}}
 	server.test(cas.Config{}, func(t *testing.T, s *cas.Store) {
 		res, err := s.Update(t.Context(), key, appendText("y"))
 		require.NoError(t, err)
 		assert.True(t, res.Written)
+		for command, left := range server {
+			assert.Equal(t, []string{again}, left, "replies left to %s", command)
+		}
 	})(t)
 }
 
