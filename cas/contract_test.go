@@ -54,9 +54,8 @@ func TestContract(t *testing.T) {
 
 // Where WATCH does not work an update is refused, fn is not called and nothing is written; so is a Peek,
 // before its MULTI is sent. Reading works. The profile check refuses before anything is sent, also where a
-// proxy says OK and protects nothing. Codis says that it does not support the command. Others say something
-// unknown, and twemproxy closes the connection without a word: either could mean anything, so it counts as
-// not available.
+// proxy says OK and protects nothing. Proxies say that they do not support the command. Twemproxy closes the
+// connection without a word: that could mean anything, so it counts as not available.
 func TestWhereWatchDoesNotWork(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		profile, err := proxycompat.Lookup(name)
@@ -72,7 +71,7 @@ func TestWhereWatchDoesNotWork(t *testing.T) {
 				case checked:
 					f.rdb.AddHook(proxycompat.Hook(profile))
 					reason, tries = rmw.ErrUnsupported, 0
-				case name == "codis" || name == "pika":
+				case profile.RefusalText("WATCH") != "":
 					reason, tries = rmw.ErrUnsupported, 1
 				}
 				f.set("x")

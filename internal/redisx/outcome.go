@@ -55,17 +55,26 @@ func OutcomeOf(err error) Outcome {
 // ErrNotSent marks a command that was not sent.
 var ErrNotSent = errors.New("not sent")
 
-// notRun are the prefixes of error replies that mean: not executed. A server sends them before it executes
+// notSupported are the prefixes of error replies to a command that the server, the proxy or an ACL never executes. "Err
+// unknown" is that of old Pika versions, "unsupported" that of Envoy before 2023, "forbid" that of predixy.
+var notSupported = []string{
+	"NOPERM", "NOAUTH", "WRONGPASS", "CROSSSLOT", "unknown command", "Unknown Redis command", "Err unknown or unsupported command",
+	"unsupported command", "forbid transaction in current server pool", "unknown subcommand", "wrong number of arguments", "syntax error",
+}
+
+func isNotSupported(text string) bool {
+	codis := strings.HasPrefix(text, "handle request, command") && strings.HasSuffix(text, "is not allowed")
+	camellia := strings.HasPrefix(text, "command '") && strings.HasSuffix(text, "' not support")
+	return codis || camellia || hasPrefix(text, notSupported...)
+}
+
+// notRun are the prefixes of other error replies that mean: not executed. A server sends them before it executes
 // a command, or at a script's first write; those of Codis are from its source,
-// pkg/proxy/{session,forward,router}.go of release3.2; "Err unknown" is that of old Pika versions, "Invalid
-// argument: WRONGTYPE" that of Kvrocks.
+// pkg/proxy/{session,forward,router}.go of release3.2; "Invalid argument: WRONGTYPE" is that of Kvrocks.
 var notRun = []string{
-	"NOSCRIPT", "NOAUTH", "WRONGPASS", "NOPERM", "WRONGTYPE", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN",
-	"TRYAGAIN", "MOVED ", "ASK ", "CROSSSLOT", "BUSY ", "OOM ", "MISCONF", "NOREPLICAS", "EXECABORT",
-	"max number of clients",
-	"unknown command", "Unknown Redis command", "Err unknown or unsupported command",
-	"Invalid argument: WRONGTYPE", "unknown subcommand", "wrong number of arguments", "syntax error",
-	"router is not online",
+	"NOSCRIPT", "WRONGTYPE", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN",
+	"TRYAGAIN", "MOVED ", "ASK ", "BUSY ", "OOM ", "MISCONF", "NOREPLICAS", "EXECABORT",
+	"max number of clients", "Invalid argument: WRONGTYPE", "router is not online",
 	// Other texts "handle request, …" stay open: during a semi-async slot migration the wrapped command may
 	// have run on the old backend already.
 	"handle request, command", "handle request, slot is not ready", "handle request, bad slotsmgrt resp",
@@ -78,7 +87,7 @@ func refusedBeforeRunning(text string) bool {
 		// script that has written.
 		return hasPrefix(text, "OOM ", "READONLY", "MISCONF", "NOREPLICAS")
 	}
-	return hasPrefix(text, notRun...)
+	return isNotSupported(text) || hasPrefix(text, notRun...)
 }
 
 // fromWithinScript recognizes the error of a command that a script called, by the texts of Redis 3.2 to 8.
@@ -112,17 +121,13 @@ func Reason(err error) error {
 func reasonOfReply(text string) error {
 	text = strings.TrimPrefix(text, "EXECABORT Transaction discarded because of: ") // the cause of a failed EXEC
 	switch {
-	case hasPrefix(text, "NOPERM", "NOAUTH", "WRONGPASS", "CROSSSLOT", "unknown command", "Unknown Redis command",
-		"Err unknown or unsupported command",
-		"unknown subcommand", "wrong number of arguments", "syntax error"),
+	case isNotSupported(text),
 		// ACL errors inside a script: Redis 7.2, 7.0, and a renamed command.
 		strings.Contains(text, "ACL failure in script"), strings.Contains(text, "can't run this command"),
 		strings.Contains(text, "called from script"):
 		return rmw.ErrUnsupported
 	case isWrongType(text):
 		return rmw.ErrWrongKind
-	case strings.HasPrefix(text, "handle request, command") && strings.HasSuffix(text, "is not allowed"):
-		return rmw.ErrUnsupported
 	}
 	return rmw.ErrUnavailable
 }

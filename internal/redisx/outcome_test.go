@@ -87,6 +87,9 @@ func replies() []judgement {
 
 		// Codis
 		{reply("ERR handle request, command 'WATCH' is not allowed"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR command 'watch' not support"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("unsupported command 'watch'"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR forbid transaction in current server pool"), redisx.NotDone, rmw.ErrUnsupported},
 		{reply("ERR handle request, slot is not ready, may be offline"), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR handle request, bad slotsmgrt resp: should be integer"), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR router is not online"), redisx.NotDone, rmw.ErrUnavailable},
