@@ -27,10 +27,12 @@ func TestBudget(t *testing.T) {
 		roundTrips int64
 		commands   []string
 	}{
-		"string":      {update(key, appendText("y")), 3, []string{"WATCH", "GET", "MULTI", "SET", "EXEC"}},
-		"delete":      {update(key, set(rmw.Value{})), 3, []string{"WATCH", "GET", "MULTI", "DEL", "EXEC"}},
-		"hash":        {update(hash, set(stored.With("f", "3"))), 3, []string{"WATCH", "HGETALL", "MULTI", "HMSET", "EXEC"}},
-		"set, hdel":   {update(hash, set(stored.With("f", "3").Without("g"))), 3, []string{"WATCH", "HGETALL", "MULTI", "HMSET", "HDEL", "EXEC"}},
+		"string": {update(key, appendText("y")), 3, []string{"WATCH", "GET", "MULTI", "SET", "EXEC"}},
+		"delete": {update(key, set(rmw.Value{})), 3, []string{"WATCH", "GET", "MULTI", "DEL", "EXEC"}},
+		"hash":   {update(hash, set(stored.With("f", "3"))), 3, []string{"WATCH", "HGETALL", "MULTI", "HMSET", "EXEC"}},
+		"set, hdel": {
+			update(hash, set(stored.With("f", "3").Without("g"))), 3, []string{"WATCH", "HGETALL", "MULTI", "HMSET", "HDEL", "EXEC"},
+		},
 		"unchanged":   {update(key, keep), 3, []string{"WATCH", "GET", "UNWATCH"}},
 		"aborted":     {update(hash, abort), 3, []string{"WATCH", "HGETALL", "UNWATCH"}},
 		"peek string": {peek(key), 1, []string{"MULTI", "PTTL", "GET", "EXEC"}},

@@ -2,6 +2,7 @@ package cas_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -79,7 +80,7 @@ func TestWhereWatchDoesNotWork(t *testing.T) {
 				res, err := f.store.Update(t.Context(), key, mustNotRun(t))
 				require.ErrorIs(t, err, reason)
 				require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
-				assert.Equal(t, reason == rmw.ErrUnavailable, rmw.Retryable(err))
+				assert.Equal(t, errors.Is(err, rmw.ErrUnavailable), rmw.Retryable(err))
 				assert.Equal(t, rmw.Result{}, res)
 				assert.Equal(t, slices.Repeat([]string{"WATCH"}, tries), f.commands())
 				assert.Equal(t, "x", f.text())
@@ -87,7 +88,7 @@ func TestWhereWatchDoesNotWork(t *testing.T) {
 				f.warm()
 				_, _, err = f.store.Peek(t.Context(), key)
 				require.ErrorIs(t, err, reason)
-				assert.Equal(t, reason == rmw.ErrUnavailable, rmw.Retryable(err))
+				assert.Equal(t, errors.Is(err, rmw.ErrUnavailable), rmw.Retryable(err))
 				assert.Equal(t, slices.Repeat([]string{"WATCH"}, min(tries, 1)), f.commands())
 
 				v, err := f.store.Read(t.Context(), key)

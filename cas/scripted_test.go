@@ -119,7 +119,7 @@ func TestAnswersOfExec(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, tc.want)
-			assert.Equal(t, tc.want == rmw.ErrOutcomeUnknown, errors.Is(err, rmw.ErrOutcomeUnknown))
+			assert.Equal(t, errors.Is(tc.want, rmw.ErrOutcomeUnknown), errors.Is(err, rmw.ErrOutcomeUnknown))
 		}))
 	}
 }
