@@ -24,44 +24,48 @@ type scripted struct {
 	acquire func(ctx context.Context, r driver.Request) (driver.Grant, error)
 	renew   func(ctx context.Context, holds []*driver.Hold) error
 	release func(ctx context.Context, name, owner string) error
-	inspect func(ctx context.Context, name string) (lock.Info, error)
+	fail    func(ctx context.Context) error // of the methods without a function of their own
+}
+
+func (s scripted) failed(ctx context.Context) error {
+	if s.fail == nil {
+		return nil
+	}
+	return s.fail(ctx)
 }
 
 func (s scripted) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if s.acquire == nil {
-		return driver.Grant{Token: 1}, nil
+		return driver.Grant{Token: 1}, s.failed(ctx)
 	}
 	return s.acquire(ctx, r)
 }
 
 func (s scripted) Renew(ctx context.Context, holds []*driver.Hold) error {
 	if s.renew == nil {
-		return nil
+		return s.failed(ctx)
 	}
 	return s.renew(ctx, holds)
 }
 
 func (s scripted) Release(ctx context.Context, name, owner string) error {
 	if s.release == nil {
-		return nil
+		return s.failed(ctx)
 	}
 	return s.release(ctx, name, owner)
 }
 
-func (s scripted) Inspect(ctx context.Context, name string) (lock.Info, error) {
-	if s.inspect == nil {
-		return lock.Info{}, nil
-	}
-	return s.inspect(ctx, name)
+func (s scripted) Inspect(ctx context.Context, _ string) (lock.Info, error) {
+	return lock.Info{}, s.failed(ctx)
 }
 
-// failing is a Service whose methods fail.
-func failing(fail func(ctx context.Context) error) scripted {
-	return scripted{
-		acquire: func(ctx context.Context, _ driver.Request) (driver.Grant, error) { return driver.Grant{}, fail(ctx) },
-		renew:   func(ctx context.Context, _ []*driver.Hold) error { return fail(ctx) },
-		release: func(ctx context.Context, _, _ string) error { return fail(ctx) },
-		inspect: func(ctx context.Context, _ string) (lock.Info, error) { return lock.Info{}, fail(ctx) },
+// inBubbles runs a test for each case in a bubble of its own.
+func inBubbles[C any](t *testing.T, cases map[string]C, test func(t *testing.T, c C)) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, c) })
+		})
 	}
 }
 
@@ -162,28 +166,29 @@ func hung(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func TestWaitsForASilentServiceEndWithTheirCtx(t *testing.T) {
-	silent := failing(hung)
-	const patience = time.Minute
-	for _, call := range []string{"WithLock", "TryLock", "Lock", "Inspect", "Check"} {
-		t.Run(call, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+func granted(context.Context, driver.Request) (driver.Grant, error) {
+	return driver.Grant{Token: 1}, nil
+}
+
+func TestSilentService(t *testing.T) {
+	silent := scripted{fail: hung}
+	inBubbles(t, map[string]func(t *testing.T){
+		"calls end with their ctx": func(t *testing.T) {
+			for call := range calls(nil) {
 				l := open(silent, driver.Config{})
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				began := time.Now()
 				err := calls(l)[call](ctx)
-				require.ErrorIs(t, err, context.DeadlineExceeded)
-				require.NotErrorIs(t, err, rmw.ErrContended, "nobody has said that the lock is held")
-				assert.Equal(t, patience, time.Since(began))
+				require.ErrorIs(t, err, context.DeadlineExceeded, call)
+				require.NotErrorIs(t, err, rmw.ErrContended, "%s: nobody has said that the lock is held", call)
+				assert.Equal(t, time.Minute, time.Since(began), call)
 				began = time.Now()
 				require.NoError(t, l.Close())
 				assert.LessOrEqual(t, time.Since(began), 10*time.Second/4, "Close waits for one attempt to release")
-			})
-		})
-	}
-	t.Run("MaxWait", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+			}
+		},
+		"a wait ends after MaxWait": func(t *testing.T) {
 			l := open(silent, driver.Config{MaxWait: time.Second})
 			began := time.Now()
 			err := l.WithLock(t.Context(), "a", nothing)
@@ -192,10 +197,8 @@ func TestWaitsForASilentServiceEndWithTheirCtx(t *testing.T) {
 			assert.True(t, rmw.Retryable(err))
 			assert.Equal(t, time.Second, time.Since(began))
 			require.NoError(t, l.Close())
-		})
-	})
-	t.Run("Close", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		},
+		"Close ends waits": func(t *testing.T) {
 			l := open(silent, driver.Config{})
 			var waits sync.WaitGroup
 			for range 3 {
@@ -206,28 +209,21 @@ func TestWaitsForASilentServiceEndWithTheirCtx(t *testing.T) {
 			require.NoError(t, l.Close())
 			waits.Wait()
 			assert.LessOrEqual(t, time.Since(began), 10*time.Second/4)
-		})
-	})
-}
-
-// The service falls silent while a lock is held: the lock is lost in time, Unlock returns soon,
-// and Close ends.
-func TestHoldOverASilentService(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		silent := failing(hung)
-		silent.acquire = nil
-		l := open(silent, driver.Config{})
-		began := time.Now()
-		h, err := l.Lock(t.Context(), "a")
-		require.NoError(t, err)
-		<-h.Context().Done()
-		assert.Equal(t, 9*time.Second, time.Since(began))
-		began = time.Now()
-		require.ErrorIs(t, h.Unlock(), rmw.ErrLockLost)
-		assert.LessOrEqual(t, time.Since(began), 10*time.Second/8)
-		require.NoError(t, l.Close())
-		assert.LessOrEqual(t, time.Since(began), 10*time.Second/2)
-	})
+		},
+		"a held lock is lost in time, and Unlock returns soon": func(t *testing.T) {
+			l := open(scripted{fail: hung, acquire: granted}, driver.Config{})
+			began := time.Now()
+			h, err := l.Lock(t.Context(), "a")
+			require.NoError(t, err)
+			<-h.Context().Done()
+			assert.Equal(t, 9*time.Second, time.Since(began))
+			began = time.Now()
+			require.ErrorIs(t, h.Unlock(), rmw.ErrLockLost)
+			assert.LessOrEqual(t, time.Since(began), 10*time.Second/8)
+			require.NoError(t, l.Close())
+			assert.LessOrEqual(t, time.Since(began), 10*time.Second/2)
+		},
+	}, func(t *testing.T, test func(t *testing.T)) { test(t) })
 }
 
 // Close waits for functions that run and for one release of each lock, and refuses calls

@@ -42,38 +42,35 @@ func TestRenewalAskedForDuringARenewal(t *testing.T) {
 // earlier than Renew was called ends earlier, too. It never ends later.
 func TestLeaseEnds(t *testing.T) {
 	const lease, short = 12 * time.Second, 12 * time.Second * 9 / 10
-	for name, tc := range map[string]struct {
+	type leaseCase struct {
 		margin   time.Duration
 		renewals int           // that succeed
 		early    time.Duration // by this much before Renew, the Service says
 		want     time.Duration
-	}{
+	}
+	inBubbles(t, map[string]leaseCase{
 		"not renewed":      {want: short},
 		"a margin":         {margin: 3 * time.Second, want: 9 * time.Second},
 		"renewed":          {renewals: 1, want: lease/3 + short},
 		"renewed earlier":  {renewals: 1, early: time.Second, want: lease/3 + short - time.Second},
 		"renewed later":    {renewals: 1, early: -5 * time.Second, want: lease/3 + short},
 		"renewed long ago": {renewals: 1, early: lease, want: short}, // the first lease lasts longer
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := driver.New(scripted{renew: func(_ context.Context, holds []*driver.Hold) error {
-					if tc.renewals--; tc.renewals < 0 {
-						return errors.New("down")
-					}
-					holds[0].Since(time.Now().Add(-tc.early))
-					return nil
-				}}, driver.Options{Package: "test", Margin: tc.margin}, driver.Config{Lease: lease})
-				err := l.WithLock(t.Context(), "a", func(ctx context.Context) error {
-					began := time.Now()
-					<-ctx.Done()
-					assert.Equal(t, tc.want, time.Since(began))
-					return nil
-				})
-				require.ErrorIs(t, err, rmw.ErrLockLost)
-			})
+	}, func(t *testing.T, tc leaseCase) {
+		l := driver.New(scripted{renew: func(_ context.Context, holds []*driver.Hold) error {
+			if tc.renewals--; tc.renewals < 0 {
+				return errors.New("down")
+			}
+			holds[0].Since(time.Now().Add(-tc.early))
+			return nil
+		}}, driver.Options{Package: "test", Margin: tc.margin}, driver.Config{Lease: lease})
+		err := l.WithLock(t.Context(), "a", func(ctx context.Context) error {
+			began := time.Now()
+			<-ctx.Done()
+			assert.Equal(t, tc.want, time.Since(began))
+			return nil
 		})
-	}
+		require.ErrorIs(t, err, rmw.ErrLockLost)
+	})
 }
 
 // A hold that could not be renewed is in jeopardy, and renewed soon again. It is safe if that succeeds, or else lost at

@@ -21,35 +21,35 @@ import (
 
 // A wait has events if it takes longer than lock.WaitingAfter, whether the service answers or not.
 func TestWaitsAreTold(t *testing.T) {
-	for after, want := range map[time.Duration][]string{
-		lock.WaitingAfter - 1: {"acquired 9.999999ms", "released 0s"},
-		time.Second:           {"waiting 0s", "wait ended 1s", "acquired 1s", "released 0s"},
-		time.Minute:           {"waiting 0s", "wait ended 20s", "refused 20s"},
-	} {
-		t.Run(after.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				var told []string
-				l := open(scripted{acquire: func(ctx context.Context, _ driver.Request) (driver.Grant, error) {
-					select {
-					case <-time.After(after):
-						return driver.Grant{Token: 1}, nil
-					case <-ctx.Done():
-						return driver.Grant{}, rmw.ErrContended
-					}
-				}}, driver.Config{MaxWait: 20 * time.Second, Lease: 5 * time.Minute, Observer: func(_ context.Context, e lock.Event) {
-					mu.Lock()
-					defer mu.Unlock()
-					told = append(told, fmt.Sprint(e.Kind, " ", e.Took))
-				}})
-				_ = l.WithLock(t.Context(), "a", nothing)
-				require.NoError(t, l.Close())
-				mu.Lock()
-				defer mu.Unlock()
-				assert.Equal(t, want, told)
-			})
-		})
+	type waitCase struct {
+		after time.Duration
+		want  []string
 	}
+	inBubbles(t, map[string]waitCase{
+		"short":   {lock.WaitingAfter - 1, []string{"acquired 9.999999ms", "released 0s"}},
+		"long":    {time.Second, []string{"waiting 0s", "wait ended 1s", "acquired 1s", "released 0s"}},
+		"in vain": {time.Minute, []string{"waiting 0s", "wait ended 20s", "refused 20s"}},
+	}, func(t *testing.T, c waitCase) {
+		var mu sync.Mutex
+		var told []string
+		l := open(scripted{acquire: func(ctx context.Context, _ driver.Request) (driver.Grant, error) {
+			select {
+			case <-time.After(c.after):
+				return driver.Grant{Token: 1}, nil
+			case <-ctx.Done():
+				return driver.Grant{}, rmw.ErrContended
+			}
+		}}, driver.Config{MaxWait: 20 * time.Second, Lease: 5 * time.Minute, Observer: func(_ context.Context, e lock.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, fmt.Sprint(e.Kind, " ", e.Took))
+		}})
+		_ = l.WithLock(t.Context(), "a", nothing)
+		require.NoError(t, l.Close())
+		mu.Lock()
+		defer mu.Unlock()
+		assert.Equal(t, c.want, told)
+	})
 }
 
 // The first panic of an Observer is logged, with its stack. Stats count all.
