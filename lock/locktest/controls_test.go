@@ -96,20 +96,13 @@ func TestClausesWithoutSoleFlaw(t *testing.T) {
 		nested-outlives nested-refused renewed cut-off token-none`), without)
 }
 
-// Every clause says what it enforces, under a name of its own.
+// Every clause says what it enforces, under a name of its own. Those that disturb the lock service run alone.
 func TestClausesReadWell(t *testing.T) {
-	seen := map[string]bool{}
+	seen, disturbs := map[string]bool{}, regexp.MustCompile("restart|disturb|fail over|set the clock")
 	for _, c := range Clauses() {
 		assert.False(t, seen[c.Name], "clause %q stands twice", c.Name)
 		seen[c.Name] = true
 		assert.Regexp(t, `^([A-Z]|fn).*\.$`, c.Says, c.Name)
-	}
-}
-
-// The clauses that disturb the lock service run alone.
-func TestAlone(t *testing.T) {
-	disturbs := regexp.MustCompile("restart|disturb|fail over|set the clock")
-	for _, c := range Clauses() {
 		assert.Equal(t, disturbs.MatchString(c.Missing(Target{})), c.alone, c.Name)
 	}
 }

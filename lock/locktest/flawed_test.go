@@ -53,14 +53,51 @@ type flawed struct {
 	closed atomic.Bool
 }
 
+// memoryLocker is a Memory, or one with a flaw.
+type memoryLocker interface {
+	lock.Locker
+	Cut() (restore func())
+	Stall(d time.Duration)
+	LoseReply() (restore func())
+	Late() (deliver func())
+	Reconnect()
+	Expire()
+}
+
+// MemoryTarget declares all that a Memory with this Config can. begin opens a Locker over a peer of m.
+func MemoryTarget(m *Memory, cfg driver.Config, begin func(tb testing.TB, peer *Memory) lock.Locker) Target {
+	return Target{
+		Open:    func(tb testing.TB) lock.Locker { return begin(tb, m.Peer()) },
+		Observe: func(tb testing.TB, o lock.Observer) lock.Locker { return begin(tb, m.Observed(o)) },
+		Share: func(tb testing.TB) (a, b lock.Locker) {
+			first := m.Peer()
+			return begin(tb, first), begin(tb, first.Twin())
+		},
+		Lease: cfg.WithDefaults().Lease, LockDelay: cfg.LockDelay, MaxHold: cfg.MaxHold,
+		Reentrant: true, Tokens: true, Wanted: true, Ordered: true, Jeopardy: true, Checks: true, Inspects: true, Data: true,
+		SteadyClock: true,
+		Requests:    m.Requests,
+		Patience:    time.Hour,
+		Faults: Faults{
+			TakeAway:  m.TakeAway,
+			Cut:       func(l lock.Locker) func() { return l.(memoryLocker).Cut() },
+			Stall:     func(l lock.Locker, d time.Duration) { l.(memoryLocker).Stall(d) },
+			LoseReply: func(l lock.Locker) func() { return l.(memoryLocker).LoseReply() },
+			Late:      func(l lock.Locker) func() { return l.(memoryLocker).Late() },
+			Reconnect: func(l lock.Locker) { l.(memoryLocker).Reconnect() },
+			Expire:    func(l lock.Locker) { l.(memoryLocker).Expire() },
+			Restart:   m.Restart, Failover: m.Failover, Forget: m.Forget, Clock: m.SetClock,
+		},
+	}
+}
+
 // flawedTarget has flawed Lockers. It declares all that a Memory can, or what the clause needs instead.
 func flawedTarget(f flaw, clause string) Target {
-	const lockDelay = 2 * time.Second
-	cfg, plain := driver.Config{LockDelay: lockDelay}, f.plain || clause == "nested-refused" || clause == "token-none"
+	cfg, plain := driver.Config{LockDelay: 2 * time.Second}, f.plain || clause == "nested-refused" || clause == "token-none"
 	if strings.HasSuffix(clause, "max-hold") {
 		cfg.MaxHold = time.Minute
 	}
-	maxHold := cfg.MaxHold
+	declared := cfg
 	if f.config != nil {
 		f.config(&cfg)
 	}
@@ -79,27 +116,11 @@ func flawedTarget(f flaw, clause string) Target {
 		tb.Cleanup(func() { _ = m.Close() })
 		return &flawed{Memory: m, flaw: f, plain: plain, data: data}
 	}
-	t := Target{
-		Open:    func(tb testing.TB) lock.Locker { return begin(tb, m.Peer()) },
-		Observe: func(tb testing.TB, o lock.Observer) lock.Locker { return begin(tb, m.Observed(f.observer(o))) },
-		Share: func(tb testing.TB) (a, b lock.Locker) {
-			first := m.Peer()
-			return begin(tb, first), begin(tb, first.Twin())
-		},
-		Reentrant: !plain, Tokens: !plain, Lease: 10 * time.Second, LockDelay: lockDelay, SlackAfterLease: time.Second, MaxHold: maxHold,
-		Wanted: !plain, Ordered: true, Jeopardy: true, Checks: !plain, Inspects: !plain, Data: !plain, SteadyClock: true,
-		Requests: m.Requests,
-		Patience: time.Hour,
-		Faults: Faults{
-			TakeAway:  m.TakeAway,
-			Cut:       func(l lock.Locker) func() { return l.(*flawed).Cut() },
-			Stall:     func(l lock.Locker, d time.Duration) { l.(*flawed).Stall(d) },
-			LoseReply: func(l lock.Locker) func() { return l.(*flawed).LoseReply() },
-			Late:      func(l lock.Locker) func() { return l.(*flawed).Late() },
-			Reconnect: func(l lock.Locker) { l.(*flawed).Reconnect() },
-			Expire:    func(l lock.Locker) { l.(*flawed).Expire() },
-			Restart:   m.Restart, Failover: m.Failover, Forget: m.Forget, Clock: m.SetClock,
-		},
+	t := MemoryTarget(m, declared, begin)
+	t.Observe = func(tb testing.TB, o lock.Observer) lock.Locker { return begin(tb, m.Observed(f.observer(o))) }
+	t.SlackAfterLease = time.Second
+	if plain {
+		t.Reentrant, t.Tokens, t.Wanted, t.Checks, t.Inspects, t.Data = false, false, false, false, false, false
 	}
 	if f.target != nil {
 		f.target(&t, data)

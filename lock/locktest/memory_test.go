@@ -19,50 +19,12 @@ import (
 )
 
 func memoryTarget(cfg driver.Config) locktest.Target {
-	m := locktest.NewMemory(cfg)
-	lease := cfg.Lease
-	if lease == 0 {
-		lease = 10 * time.Second
-	}
-	opened := func(tb testing.TB, peer *locktest.Memory) *locktest.Memory {
-		tb.Cleanup(func() { assert.NoError(tb, peer.Close()) })
-		return peer
-	}
-	return locktest.Target{
-		Open:            func(tb testing.TB) lock.Locker { return opened(tb, m.Peer()) },
-		Observe:         func(tb testing.TB, o lock.Observer) lock.Locker { return opened(tb, m.Observed(o)) },
-		Reentrant:       true,
-		Tokens:          true,
-		Lease:           lease,
-		LockDelay:       cfg.LockDelay,
-		SlackAfterLease: 20 * time.Millisecond,
-		MaxHold:         cfg.MaxHold,
-		Ordered:         true,
-		Wanted:          true,
-		Jeopardy:        true,
-		Checks:          true,
-		Inspects:        true,
-		Data:            true,
-		SteadyClock:     true,
-		Requests:        m.Requests,
-		Share: func(tb testing.TB) (a, b lock.Locker) {
-			first := opened(tb, m.Peer())
-			return first, opened(tb, first.Twin())
-		},
-		Faults: locktest.Faults{
-			TakeAway:  m.TakeAway,
-			Cut:       func(l lock.Locker) func() { return l.(*locktest.Memory).Cut() },
-			Stall:     func(l lock.Locker, d time.Duration) { l.(*locktest.Memory).Stall(d) },
-			LoseReply: func(l lock.Locker) func() { return l.(*locktest.Memory).LoseReply() },
-			Late:      func(l lock.Locker) func() { return l.(*locktest.Memory).Late() },
-			Reconnect: func(l lock.Locker) { l.(*locktest.Memory).Reconnect() },
-			Expire:    func(l lock.Locker) { l.(*locktest.Memory).Expire() },
-			Restart:   m.Restart,
-			Failover:  m.Failover,
-			Forget:    m.Forget,
-			Clock:     m.SetClock,
-		},
-	}
+	target := locktest.MemoryTarget(locktest.NewMemory(cfg), cfg, func(tb testing.TB, m *locktest.Memory) lock.Locker {
+		tb.Cleanup(func() { assert.NoError(tb, m.Close()) })
+		return m
+	})
+	target.SlackAfterLease = 20 * time.Millisecond
+	return target
 }
 
 func TestMemory(t *testing.T) {
@@ -71,11 +33,7 @@ func TestMemory(t *testing.T) {
 		"max hold": {MaxHold: 40 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			locktest.RunFake(t, func(*testing.T) locktest.Target {
-				target := memoryTarget(cfg)
-				target.Patience = time.Hour
-				return target
-			})
+			locktest.RunFake(t, func(*testing.T) locktest.Target { return memoryTarget(cfg) })
 		})
 	}
 }
@@ -86,7 +44,7 @@ func TestLongRun(t *testing.T) {
 	long.Only(t)
 	locktest.Run(t, func(*testing.T) locktest.Target {
 		target := memoryTarget(driver.Config{Lease: 2 * time.Second})
-		target.SlackAfterLease = 0 // a busy machine
+		target.SlackAfterLease, target.Patience = 0, 0 // a busy machine, and real time
 		return target
 	})
 }
