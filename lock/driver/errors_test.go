@@ -14,33 +14,31 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// A timeout of the service's own must not pass for the end of the caller's ctx.
-func TestServicesOwnTimeout(t *testing.T) {
-	l := open(scripted{fail: func(context.Context) error { return context.DeadlineExceeded }}, driver.Config{})
-	for call, do := range calls(l) {
-		err := do(t.Context())
-		require.ErrorIs(t, err, rmw.ErrUnavailable, call)
-		require.NotErrorIs(t, err, context.DeadlineExceeded, call)
-		assert.ErrorContains(t, err, "deadline exceeded", call)
-		assert.True(t, rmw.Retryable(err), call)
-	}
-	require.NoError(t, l.Close())
-}
-
 // lateTimer is a ctx whose timer has not fired yet, as on a busy machine.
 type lateTimer struct{ context.Context }
 
 func (lateTimer) Deadline() (time.Time, bool) { return time.Now(), true }
 
-// etcd gets the deadline with a request and answers "request timed out", perhaps before the timer of ctx fires.
-func TestServiceReportsTheDeadlineFirst(t *testing.T) {
-	l := open(scripted{fail: func(context.Context) error { return errors.New("etcdserver: request timed out") }}, driver.Config{})
-	for call, do := range calls(l) {
-		err := do(lateTimer{t.Context()})
-		require.ErrorIs(t, err, context.DeadlineExceeded, call)
-		require.NotErrorIs(t, err, rmw.ErrUnavailable, call)
+// A timeout of the service's own must not pass for the end of the caller's ctx. The other way round, etcd gets the deadline
+// with a request and answers "request timed out", perhaps before the timer of ctx fires.
+func TestTimeoutOfTheService(t *testing.T) {
+	for _, c := range []struct {
+		ctx               context.Context
+		err, want, unwant error
+	}{
+		{t.Context(), context.DeadlineExceeded, rmw.ErrUnavailable, context.DeadlineExceeded},
+		{lateTimer{t.Context()}, errors.New("etcdserver: request timed out"), context.DeadlineExceeded, rmw.ErrUnavailable},
+	} {
+		l := open(scripted{fail: func(context.Context) error { return c.err }}, driver.Config{})
+		for call, do := range calls(l) {
+			err := do(c.ctx)
+			require.ErrorIs(t, err, c.want, call)
+			require.NotErrorIs(t, err, c.unwant, call)
+			assert.ErrorContains(t, err, "deadline exceeded", call)
+			assert.Equal(t, errors.Is(err, rmw.ErrUnavailable), rmw.Retryable(err), call)
+		}
+		require.NoError(t, l.Close())
 	}
-	require.NoError(t, l.Close())
 }
 
 // A wait with the ctx of another lock that is lost ends with that loss.
