@@ -43,12 +43,12 @@ func (e ensemble) with(t *testing.T, mode string) (with, others []*servers.Serve
 	return with, others
 }
 
-func (e ensemble) open(t *testing.T, lease time.Duration, members ...*servers.Server) *zklock.Locker {
+func (e ensemble) open(t *testing.T, lease time.Duration, members ...*servers.Server) *process {
 	return open(t, members, zklock.Config{Config: driver.Config{Lease: lease}})
 }
 
 // next waits for a lock that holder has. It reports an overlap, and returns the next token.
-func (e ensemble) next(holder context.Context, t *testing.T, l *zklock.Locker, name string) <-chan uint64 {
+func (e ensemble) next(holder context.Context, t *testing.T, l *process, name string) <-chan uint64 {
 	next := make(chan uint64, 1)
 	go func() {
 		defer close(next)
@@ -68,7 +68,7 @@ func (e ensemble) next(holder context.Context, t *testing.T, l *zklock.Locker, n
 func (e ensemble) survives(t *testing.T, mode string) {
 	const lease = 30 * time.Second
 	l := e.open(t, lease, e...)
-	held := hold(t.Context(), t, l, mode)
+	held := hold(t, l, mode)
 	before, err := lock.Token(held.Context())
 	require.NoError(t, err)
 	next := e.next(held.Context(), t, e.open(t, lease, e...), mode)
@@ -94,7 +94,7 @@ func sequencer(t *testing.T, held lock.Hold) lock.Sequencer {
 
 // Without a majority nothing can be renewed. The hold ends, and the next begins after that.
 func (e ensemble) losesMost(t *testing.T) {
-	held := hold(t.Context(), t, e.open(t, lease, e...), "most")
+	held := hold(t, e.open(t, lease, e...), "most")
 	before := sequencer(t, held).Token
 	next := e.next(held.Context(), t, e.open(t, lease, e...), "most")
 	for _, s := range e[:2] {
@@ -117,7 +117,7 @@ func (e ensemble) losesTouchWithMost(t *testing.T) {
 	followers, others := e.with(t, "follower")
 	alone := followers[0]
 	others = append(others, followers[1:]...)
-	held := hold(t.Context(), t, e.open(t, lease, alone), "hang")
+	held := hold(t, e.open(t, lease, alone), "hang")
 	admin := connect(t, []*servers.Server{alone})
 	next := e.next(held.Context(), t, e.open(t, lease, others...), "hang")
 	_, _, err := admin.Exists("/")

@@ -32,9 +32,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 // hold takes a lock and unlocks it at the end of the test at the latest, so that the Locker can be closed.
-func hold(ctx context.Context, t *testing.T, l *zklock.Locker, name string) lock.Hold {
+func hold(t *testing.T, l *process, name string) lock.Hold {
 	t.Helper()
-	held, err := l.Lock(ctx, name)
+	held, err := l.Lock(t.Context(), name)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = held.Unlock() })
 	return held
@@ -47,9 +47,9 @@ type bed struct {
 }
 
 // nodes returns the nodes of a lock.
-func (b bed) nodes(t *testing.T, l *zklock.Locker, name string) []string {
+func (b bed) nodes(t *testing.T, l *process, name string) []string {
 	t.Helper()
-	children, _, err := b.admin.Children(zklock.NodeOf(l, name))
+	children, _, err := b.admin.Children(zklock.NodeOf(l.Locker, name))
 	if !errors.Is(err, zk.ErrNoNode) {
 		require.NoError(t, err)
 	}
@@ -57,34 +57,20 @@ func (b bed) nodes(t *testing.T, l *zklock.Locker, name string) []string {
 }
 
 // forgotten requires that neither the Locker nor ZooKeeper keeps a node of a lock.
-func (b bed) forgotten(t *testing.T, l *zklock.Locker, name string) {
+func (b bed) forgotten(t *testing.T, l *process, name string) {
 	t.Helper()
-	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
+	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l.Locker); return nodes == 0 })
 	assert.Empty(t, b.nodes(t, l, name))
 }
 
-// subtests are methods of a bed, so that one ZooKeeper serves all of them.
-func (b bed) run(t *testing.T, subtests map[string]func(bed, *testing.T)) {
-	for name, test := range subtests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of the time is the client's pause before it connects again
-			test(b, t)
-		})
-	}
-}
-
-func newBed(t *testing.T) bed {
-	t.Helper()
-	members := servers.ZooKeeper(t, 1)
-	return bed{members, connect(t, members)}
-}
-
-func TestFaults(t *testing.T) {
+// The subtests are methods of a bed, so that one ZooKeeper serves all of them.
+func TestLongOneServer(t *testing.T) {
 	t.Parallel()
-	newBed(t).run(t, map[string]func(bed, *testing.T){
+	members := servers.ZooKeeper(t, 1)
+	b := bed{members, connect(t, members)}
+	for name, test := range map[string]func(bed, *testing.T){
 		"requests":                bed.countsRequests,
-		"reply to create lost":    bed.losesReplyToCreate,
-		"reply to delete lost":    bed.losesReplyToDelete,
+		"reply lost":              bed.losesReply,
 		"server lags behind":      bed.searchesOnLaggingServer,
 		"create is late":          bed.createsLate,
 		"node of another session": bed.findsNodeOfAnotherSession,
@@ -92,7 +78,21 @@ func TestFaults(t *testing.T) {
 		"deletion fails":          bed.failsToDelete,
 		"no containers":           bed.hasNoContainers,
 		"long name":               bed.refusesLongName,
-	})
+		"timeout refused":         bed.refusesTimeout,
+		"unreachable":             bed.findsNoServer,
+		"server hangs":            bed.leavesServerThatHangs,
+		"watches are shared":      bed.sharesWatches,
+		"states":                  bed.tellsStates,
+		"many holds":              bed.renewsMany,
+		"acl":                     bed.keepsOthersOut,
+		"stall":                   bed.stalls,
+		"close in delay":          bed.closesInLockDelay,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of the time is the client's pause before it connects again
+			test(b, t)
+		})
+	}
 }
 
 // still has a clock that stands, so that a slow machine asks for nothing twice.
@@ -103,27 +103,26 @@ func still() driver.Config {
 
 // The package's doc promises these numbers of requests.
 func (b bed) countsRequests(t *testing.T) {
-	w := &wire{}
-	l := open(t, b.members, zklock.Config{Config: still(), Dial: w.dial, Root: "/counts"})
+	l := open(t, b.members, zklock.Config{Config: still(), Root: "/counts"})
 	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
 	assert.Equal(t, []int32{
 		opCreate, opCreateContainer, opCreate, opCreateContainer, opCreate, opGetChildren, opExists, opDelete,
-	}, w.takeCalls(), "first lock below Root")
+	}, l.takeCalls(), "first lock below Root")
 	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
-	assert.Equal(t, []int32{opCreate, opGetChildren, opExists, opDelete}, w.takeCalls(), "uncontended")
+	assert.Equal(t, []int32{opCreate, opGetChildren, opExists, opDelete}, l.takeCalls(), "uncontended")
 	require.NoError(t, l.WithLock(t.Context(), "b", nothing))
-	assert.Equal(t, []int32{opCreate, opCreateContainer, opCreate, opGetChildren, opExists, opDelete}, w.takeCalls(), "first use of a name")
+	assert.Equal(t, []int32{opCreate, opCreateContainer, opCreate, opGetChildren, opExists, opDelete}, l.takeCalls(), "first use of a name")
 
-	held := hold(t.Context(), t, open(t, b.members, zklock.Config{Root: "/counts"}), "a")
+	held := hold(t, open(t, b.members, zklock.Config{Root: "/counts"}), "a")
 	require.ErrorIs(t, l.TryLock(t.Context(), "a", nothing), rmw.ErrContended)
-	assert.Equal(t, []int32{opCreate, opGetChildren, opDelete}, w.takeCalls(), "TryLock of a held lock")
+	assert.Equal(t, []int32{opCreate, opGetChildren, opDelete}, l.takeCalls(), "TryLock of a held lock")
 
 	waited := make(chan error, 1)
 	go func() { waited <- l.WithLock(t.Context(), "a", nothing) }()
 	var requests []int32
 	collect := func(n int) func() bool {
 		return func() bool {
-			requests = append(requests, w.takeCalls()...)
+			requests = append(requests, l.takeCalls()...)
 			return len(requests) >= n
 		}
 	}
@@ -134,27 +133,20 @@ func (b bed) countsRequests(t *testing.T) {
 	assert.Equal(t, []int32{opCreate, opGetChildren, opGetData, opGetChildren, opExists, opDelete}, requests, "one waiter")
 }
 
-// A lost reply to a creation neither blocks the lock nor makes a second node.
-func (b bed) losesReplyToCreate(t *testing.T) {
-	w := &wire{}
-	l := open(t, b.members, zklock.Config{Config: still(), Dial: w.dial})
-	require.NoError(t, l.WithLock(t.Context(), "create", nothing))
-	w.takeCalls()
-	w.loseReply(opCreate)
-	require.NoError(t, l.WithLock(t.Context(), "create", func(context.Context) error {
-		assert.Len(t, b.nodes(t, l, "create"), 1)
+// A lost reply to a creation neither blocks the lock nor makes a second node. One to a deletion leaves nothing behind.
+func (b bed) losesReply(t *testing.T) {
+	l := open(t, b.members, zklock.Config{Config: still()})
+	require.NoError(t, l.WithLock(t.Context(), "reply", nothing))
+	l.takeCalls()
+	l.loseReply(opCreate)
+	require.NoError(t, l.WithLock(t.Context(), "reply", func(context.Context) error {
+		assert.Len(t, b.nodes(t, l, "reply"), 1)
 		return nil
 	}))
-	assert.Equal(t, []int32{opCreate, opSync, opGetChildren, opGetChildren, opExists, opDelete}, w.takeCalls())
-}
-
-// A lost reply to a deletion leaves nothing behind.
-func (b bed) losesReplyToDelete(t *testing.T) {
-	w := &wire{}
-	l := open(t, b.members, zklock.Config{Dial: w.dial})
-	w.loseReply(opDelete)
-	require.NoError(t, l.WithLock(t.Context(), "delete", nothing))
-	b.forgotten(t, l, "delete")
+	assert.Equal(t, []int32{opCreate, opSync, opGetChildren, opGetChildren, opExists, opDelete}, l.takeCalls())
+	l.loseReply(opDelete)
+	require.NoError(t, l.WithLock(t.Context(), "reply", nothing))
+	b.forgotten(t, l, "reply")
 }
 
 // After a lost reply, the client's next server may not know of the node before a sync.
@@ -235,7 +227,7 @@ func (b bed) losesSession(t *testing.T) {
 	require.NoError(t, l.WithLock(t.Context(), "expired", nothing))
 	var expired atomic.Int64
 	fail(l, func(f *faulty) { f.sessionID = func() int64 { return f.client.SessionID() + expired.Load() } })
-	held := hold(t.Context(), t, l, "expired")
+	held := hold(t, l, "expired")
 	expired.Store(1)
 	l.Renew()
 	<-held.Context().Done()
@@ -256,14 +248,14 @@ func (b bed) failsToDelete(t *testing.T) {
 			return f.client.Delete(path, version)
 		}
 	})
-	held := hold(t.Context(), t, l, "orphan")
+	held := hold(t, l, "orphan")
 	sequencer, err := lock.SequencerOf(held.Context())
 	require.NoError(t, err)
 	fails.Store(true)
-	require.Error(t, zklock.Release(t.Context(), l, sequencer))
+	require.Error(t, zklock.Release(t.Context(), l.Locker, sequencer))
 	assert.Len(t, b.nodes(t, l, "orphan"), 1)
 	fails.Store(false)
-	zklock.Reconnect(l)
+	zklock.Reconnect(l.Locker)
 	b.forgotten(t, l, "orphan")
 }
 
@@ -281,7 +273,7 @@ func (b bed) hasNoContainers(t *testing.T) {
 		require.NoError(t, l.WithLock(t.Context(), "old", nothing))
 	}
 	assert.Equal(t, 1, asked)
-	_, stat, err := b.admin.Exists(zklock.NodeOf(l, "old"))
+	_, stat, err := b.admin.Exists(zklock.NodeOf(l.Locker, "old"))
 	require.NoError(t, err)
 	assert.Zero(t, stat.EphemeralOwner) // that of a container is the least number
 }
@@ -303,7 +295,7 @@ func TestLongAbandonedRequestsEnd(t *testing.T) {
 	members := servers.ZooKeeper(t, 1)
 	l := open(t, members, zklock.Config{Config: driver.Config{Lease: lease}})
 	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
-	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l); return nodes == 0 })
+	eventually(t, "forgotten", func() bool { nodes, _ := zklock.Kept(l.Locker); return nodes == 0 })
 	before := runtime.NumGoroutine()
 	require.NoError(t, members[0].Pause())
 	defer func() { require.NoError(t, members[0].Resume()) }()

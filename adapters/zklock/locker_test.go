@@ -14,7 +14,6 @@ import (
 
 	"github.com/unwatch/unwatch/adapters/zklock"
 	"github.com/unwatch/unwatch/internal/docs/doccheck"
-	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lock"
@@ -33,15 +32,22 @@ func addresses(members []*servers.Server) (all []string) {
 }
 
 // open makes a Locker for the duration of the test.
-func open(tb testing.TB, members []*servers.Server, cfg zklock.Config) *zklock.Locker {
+func open(tb testing.TB, members []*servers.Server, cfg zklock.Config) *process {
 	tb.Helper()
+	w := &wire{}
+	if cfg.Dial == nil {
+		cfg.Dial = w.dial
+	}
+	if cfg.Now == nil {
+		cfg.Now = w.Now
+	}
 	if cfg.Lease == 0 {
 		cfg.Lease = 20 * time.Second // a slow server may take a while to answer
 	}
 	l, err := zklock.New(addresses(members), cfg)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { assert.NoError(tb, l.Close()) })
-	return l
+	return &process{l, w}
 }
 
 // connect makes a session of an operator.
@@ -74,14 +80,6 @@ func (c *operatorConn) SetReadDeadline(t time.Time) error {
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
-
-// dialer dials over a network that can be cut.
-func dialer(n *contract.Network) zk.Dialer {
-	return func(network, address string, timeout time.Duration) (net.Conn, error) {
-		dial := n.Dialer((&net.Dialer{Timeout: timeout}).DialContext)
-		return dial(context.Background(), network, address)
-	}
-}
 
 // takeAway deletes the node of a lock's holder: the one with the smallest number.
 func takeAway(admin *zk.Conn, parent string) error {
@@ -137,17 +135,14 @@ func TestLongForEver(t *testing.T) {
 
 // target is the subject of the suite.
 func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.Config) locktest.Target {
-	networks, clocks := map[lock.Locker]*contract.Network{}, map[lock.Locker]*contract.Clock{}
-	wires := map[lock.Locker]*wire{}
-	var last *zklock.Locker
+	var all []*process
+	last := func() *process { return all[len(all)-1] }
 	observed := func(tb testing.TB, o lock.Observer) lock.Locker {
-		network, clock, mine := &contract.Network{}, &contract.Clock{}, cfg
-		mine.Now, mine.Observer = clock.Now, o
-		w := &wire{next: dialer(network)}
-		l := open(tb, members, zklock.Config{Config: mine, Dial: w.dial})
-		networks[l], clocks[l], wires[l], last = network, clock, w, l
-		_, _ = l.Inspect(tb.Context(), "any") // begins the session, which takes a busy server longer than a request
-		return l
+		mine := cfg
+		mine.Observer = o
+		all = append(all, open(tb, members, zklock.Config{Config: mine}))
+		_, _ = last().Inspect(tb.Context(), "any") // begins the session, which takes a busy server longer than a request
+		return last()
 	}
 	return locktest.Target{
 		Open:      func(tb testing.TB) lock.Locker { return observed(tb, nil) },
@@ -158,11 +153,11 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 		LockDelay: cfg.LockDelay,
 		MaxHold:   cfg.MaxHold,
 		Ordered:   true,
-		Queued:    func(name string) int { return len(bed{members, admin}.nodes(t, last, name)) },
+		Queued:    func(name string) int { return len(bed{members, admin}.nodes(t, last(), name)) },
 		Jeopardy:  true,
 		Requests: func() (sum int) {
-			for _, w := range wires {
-				sum += w.all()
+			for _, p := range all {
+				sum += p.all()
 			}
 			return sum
 		},
@@ -171,13 +166,13 @@ func target(t *testing.T, members []*servers.Server, admin *zk.Conn, cfg driver.
 		Inspects: true,
 		Data:     true,
 		Faults: locktest.Faults{
-			TakeAway:  func(_ context.Context, name string) error { return takeAway(admin, zklock.NodeOf(last, name)) },
-			Cut:       func(l lock.Locker) (restore func()) { return networks[l].Cut() },
-			Stall:     func(l lock.Locker, d time.Duration) { clocks[l].Stall(d) },
-			LoseReply: func(l lock.Locker) func() { return networks[l].LoseReplies() },
-			Late:      func(l lock.Locker) func() { return networks[l].Delay() },
-			Reconnect: func(l lock.Locker) { networks[l].Break() },
-			Expire:    func(l lock.Locker) { require.NoError(t, wires[l].expire(members)) },
+			TakeAway:  func(_ context.Context, name string) error { return takeAway(admin, zklock.NodeOf(last().Locker, name)) },
+			Cut:       func(l lock.Locker) (restore func()) { return l.(*process).Cut() },
+			Stall:     func(l lock.Locker, d time.Duration) { l.(*process).Stall(d) },
+			LoseReply: func(l lock.Locker) func() { return l.(*process).LoseReplies() },
+			Late:      func(l lock.Locker) func() { return l.(*process).Delay() },
+			Reconnect: func(l lock.Locker) { l.(*process).Break() },
+			Expire:    func(l lock.Locker) { require.NoError(t, l.(*process).expire(members)) },
 			Restart: func() {
 				require.NoError(t, members[0].Kill())
 				require.NoError(t, members[0].Restart(t.Context()))

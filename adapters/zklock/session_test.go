@@ -14,26 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/adapters/zklock"
-	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-func TestLongSession(t *testing.T) {
-	t.Parallel()
-	newBed(t).run(t, map[string]func(bed, *testing.T){
-		"timeout refused":    bed.refusesTimeout,
-		"unreachable":        bed.findsNoServer,
-		"server hangs":       bed.leavesServerThatHangs,
-		"watches are shared": bed.sharesWatches,
-		"states":             bed.tellsStates,
-		"many holds":         bed.renewsMany,
-		"acl":                bed.keepsOthersOut,
-		"stall":              bed.stalls,
-		"close in delay":     bed.closesInLockDelay,
-	})
-}
 
 func TestInvalidConfig(t *testing.T) {
 	for text, cfg := range map[string]zklock.Config{
@@ -93,14 +77,13 @@ func (b bed) leavesServerThatHangs(t *testing.T) {
 
 // Waiters that give up leave one watch for each node that they waited for, and none for long.
 func (b bed) sharesWatches(t *testing.T) {
-	holder, w := open(t, b.members, zklock.Config{}), &wire{}
-	waiter := open(t, b.members, zklock.Config{Dial: w.dial})
+	holder, waiter := open(t, b.members, zklock.Config{}), open(t, b.members, zklock.Config{})
 	for range 3 {
-		held := hold(t.Context(), t, holder, "watch")
+		held := hold(t, holder, "watch")
 		var requests []int32
-		w.take()
+		waiter.take()
 		watches := func() (n int) {
-			requests = append(requests, w.take()...)
+			requests = append(requests, waiter.take()...)
 			for _, op := range requests {
 				if op == opGetData {
 					n++
@@ -121,18 +104,17 @@ func (b bed) sharesWatches(t *testing.T) {
 		assert.Equal(t, 1, watches())
 		require.NoError(t, held.Unlock())
 	}
-	nodes, kept := zklock.Kept(waiter)
+	nodes, kept := zklock.Kept(waiter.Locker)
 	assert.Zero(t, nodes)
 	assert.Equal(t, 1, kept)
 }
 
 // A lost connection is jeopardy at once, and the next connection ends it.
 func (b bed) tellsStates(t *testing.T) {
-	network := &contract.Network{}
-	l := open(t, b.members, zklock.Config{Config: still(), Dial: dialer(network)}) // no renewal becomes due
-	held := hold(t.Context(), t, l, "states")
+	l := open(t, b.members, zklock.Config{Config: still()}) // no renewal becomes due
+	held := hold(t, l, "states")
 	assert.Equal(t, lock.Safe, lock.StateOf(held.Context()))
-	restore := network.Cut()
+	restore := l.Cut()
 	eventually(t, "jeopardy", func() bool { return lock.StateOf(held.Context()) == lock.Jeopardy })
 	restore()
 	eventually(t, "safe", func() bool { return lock.StateOf(held.Context()) == lock.Safe })
@@ -143,7 +125,7 @@ func (b bed) keepsOthersOut(t *testing.T) {
 	cfg := zklock.Config{Root: "/private", ACL: zk.AuthACL(zk.PermAll), Digest: "jobs:secret"}
 	l := open(t, b.members, cfg)
 	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
-	zklock.Reconnect(l)
+	zklock.Reconnect(l.Locker)
 	require.NoError(t, l.WithLock(t.Context(), "a", nothing))
 	_, err := b.admin.Create("/private/other", nil, 0, zk.WorldACL(zk.PermAll))
 	require.ErrorIs(t, err, zk.ErrNoAuth)
@@ -162,10 +144,9 @@ func (b bed) keepsOthersOut(t *testing.T) {
 // Close does not end the lock delay of a lost lock. Without a delay, it frees the lock.
 func (b bed) closesInLockDelay(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"delay": 10 * time.Second, "no delay": 0} {
-		clock := &contract.Clock{}
-		l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 20 * time.Second, LockDelay: delay, Now: clock.Now}})
-		held := hold(t.Context(), t, l, name)
-		clock.Stall(15 * time.Second)
+		l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 20 * time.Second, LockDelay: delay}})
+		held := hold(t, l, name)
+		l.Stall(15 * time.Second)
 		require.ErrorIs(t, held.Unlock(), rmw.ErrLockLost)
 		require.NoError(t, l.Close())
 		if err := open(t, b.members, zklock.Config{}).TryLock(t.Context(), name, nothing); delay > 0 {
@@ -179,40 +160,38 @@ func (b bed) closesInLockDelay(t *testing.T) {
 // After a stop of the process, the leader may not have heard of the session for long. The Locker
 // asks it before it counts on the session.
 func (b bed) stalls(t *testing.T) {
-	w, clock := &wire{}, &contract.Clock{}
-	l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 20 * time.Second, Now: clock.Now}, Dial: w.dial})
+	l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 20 * time.Second}})
 	require.NoError(t, l.WithLock(t.Context(), "stall", nothing))
-	w.take()
-	clock.Stall(15 * time.Second)
+	l.take()
+	l.Stall(15 * time.Second)
 	require.NoError(t, l.WithLock(t.Context(), "stall", nothing))
-	assert.Equal(t, []int32{opCreate, opGetChildren, opExists, opMulti}, w.take()[:4])
-	assert.EqualValues(t, 2, w.connections.Load())
+	assert.Equal(t, []int32{opCreate, opGetChildren, opExists, opMulti}, l.take()[:4])
+	assert.EqualValues(t, 2, l.connections.Load())
 }
 
 // One request renews all holds, once: the lease is long. A node that is gone ends its own hold only.
 func (b bed) renewsMany(t *testing.T) {
 	const many = 100
-	w := &wire{}
-	l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 10 * time.Minute}, Dial: w.dial})
+	l := open(t, b.members, zklock.Config{Config: driver.Config{Lease: 10 * time.Minute}})
 	var all []lock.Hold
 	for i := range many {
-		all = append(all, hold(t.Context(), t, l, fmt.Sprint("many", i)))
+		all = append(all, hold(t, l, fmt.Sprint("many", i)))
 	}
 	renew := func(holds int) (requests map[int32]int) {
 		requests = map[int32]int{}
 		l.Renew()
 		eventually(t, "renewed", func() bool {
-			for _, op := range w.take() {
+			for _, op := range l.take() {
 				requests[op]++
 			}
 			return requests[opGetChildren] >= holds
 		})
 		return requests
 	}
-	w.take()
+	l.take()
 	assert.Equal(t, map[int32]int{opMulti: 1, opGetChildren: many}, renew(many))
 
-	require.NoError(t, takeAway(b.admin, zklock.NodeOf(l, "many7")))
+	require.NoError(t, takeAway(b.admin, zklock.NodeOf(l.Locker, "many7")))
 	assert.Equal(t, 2, renew(many - 1)[opMulti])
 	<-all[7].Context().Done()
 	require.ErrorIs(t, context.Cause(all[7].Context()), rmw.ErrLockLost)

@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/unwatch/unwatch/adapters/zklock"
+	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 )
 
@@ -29,9 +31,18 @@ const (
 	opSetWatches      = 101
 )
 
-// wire records the requests of one Locker and follows its session, and can lose replies. The zero wire works.
+// process is a Locker with a wire of its own.
+type process struct {
+	*zklock.Locker
+	*wire
+}
+
+// wire is the clock and the network of one Locker. It records its requests, follows its session, and can lose replies.
+// The zero wire works.
 type wire struct {
-	next        zk.Dialer // nil: net.DialTimeout
+	contract.Clock
+	contract.Network
+
 	connections atomic.Int32
 
 	mu       sync.Mutex
@@ -42,11 +53,7 @@ type wire struct {
 }
 
 func (w *wire) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	next := w.next
-	if next == nil {
-		next = net.DialTimeout
-	}
-	c, err := next(network, address, timeout)
+	c, err := w.Dialer((&net.Dialer{Timeout: timeout}).DialContext)(context.Background(), network, address)
 	w.connections.Add(1)
 	return &wireConn{Conn: c, wire: w}, err
 }
@@ -174,8 +181,8 @@ type faulty struct {
 }
 
 // fail has a test replace methods of a Locker's client. It must be called before the first lock.
-func fail(l *zklock.Locker, replace func(f *faulty)) {
-	zklock.Wrap(l, func(c client) client {
+func fail(l *process, replace func(f *faulty)) {
+	zklock.Wrap(l.Locker, func(c client) client {
 		f := &faulty{c, c.Create, c.CreateContainer, c.Children, c.Delete, c.Exists, c.SessionID, c.Sync}
 		replace(f)
 		return f
