@@ -47,14 +47,16 @@ func (e ensemble) open(t *testing.T, lease time.Duration, members ...*servers.Se
 	return open(t, members, zklock.Config{Config: driver.Config{Lease: lease}})
 }
 
-// next waits for a lock that holder has. It reports an overlap, and returns the next token.
-func (e ensemble) next(holder context.Context, t *testing.T, l *process, name string) <-chan uint64 {
-	next := make(chan uint64, 1)
+// contend has l hold a lock for which another Locker waits. It reports an overlap, and returns both tokens.
+func (e ensemble) contend(t *testing.T, l, other *process, name string) (held lock.Hold, before uint64, next chan uint64) {
+	held = hold(t, l, name)
+	holder := held.Context()
+	next = make(chan uint64, 1)
 	go func() {
 		defer close(next)
 		err := errors.New("not yet")
 		for err != nil && t.Context().Err() == nil { // a waiter may lose its session, too
-			err = l.WithLock(t.Context(), name, func(ctx context.Context) error {
+			err = other.WithLock(t.Context(), name, func(ctx context.Context) error {
 				assert.Error(t, holder.Err(), "two hold the lock")
 				token, err := lock.Token(ctx)
 				next <- token
@@ -62,17 +64,13 @@ func (e ensemble) next(holder context.Context, t *testing.T, l *process, name st
 			})
 		}
 	}()
-	return next
+	return held, sequencer(t, held).Token, next
 }
 
 func (e ensemble) survives(t *testing.T, mode string) {
 	const lease = 30 * time.Second
 	l := e.open(t, lease, e...)
-	held := hold(t, l, mode)
-	before, err := lock.Token(held.Context())
-	require.NoError(t, err)
-	next := e.next(held.Context(), t, e.open(t, lease, e...), mode)
-
+	held, before, next := e.contend(t, l, e.open(t, lease, e...), mode)
 	killed, _ := e.with(t, mode)
 	require.NoError(t, killed[0].Kill())
 	require.NoError(t, e.open(t, lease, e...).WithLock(t.Context(), mode+" alive", nothing))
@@ -94,9 +92,7 @@ func sequencer(t *testing.T, held lock.Hold) lock.Sequencer {
 
 // Without a majority nothing can be renewed. The hold ends, and the next begins after that.
 func (e ensemble) losesMost(t *testing.T) {
-	held := hold(t, e.open(t, lease, e...), "most")
-	before := sequencer(t, held).Token
-	next := e.next(held.Context(), t, e.open(t, lease, e...), "most")
+	held, before, next := e.contend(t, e.open(t, lease, e...), e.open(t, lease, e...), "most")
 	for _, s := range e[:2] {
 		require.NoError(t, s.Kill())
 	}
@@ -117,9 +113,8 @@ func (e ensemble) losesTouchWithMost(t *testing.T) {
 	followers, others := e.with(t, "follower")
 	alone := followers[0]
 	others = append(others, followers[1:]...)
-	held := hold(t, e.open(t, lease, alone), "hang")
+	held, before, next := e.contend(t, e.open(t, lease, alone), e.open(t, lease, others...), "hang")
 	admin := connect(t, []*servers.Server{alone})
-	next := e.next(held.Context(), t, e.open(t, lease, others...), "hang")
 	_, _, err := admin.Exists("/")
 	require.NoError(t, err)
 	for _, s := range others {
@@ -135,5 +130,5 @@ func (e ensemble) losesTouchWithMost(t *testing.T) {
 		require.NoError(t, s.Resume())
 	}
 	require.Error(t, held.Unlock())
-	assert.NotZero(t, <-next)
+	assert.Greater(t, <-next, before)
 }

@@ -249,10 +249,8 @@ func (b bed) failsToDelete(t *testing.T) {
 		}
 	})
 	held := hold(t, l, "orphan")
-	sequencer, err := lock.SequencerOf(held.Context())
-	require.NoError(t, err)
 	fails.Store(true)
-	require.Error(t, zklock.Release(t.Context(), l.Locker, sequencer))
+	require.Error(t, zklock.Release(t.Context(), l.Locker, sequencer(t, held)))
 	assert.Len(t, b.nodes(t, l, "orphan"), 1)
 	fails.Store(false)
 	zklock.Reconnect(l.Locker)

@@ -34,7 +34,7 @@ func addresses(members []*servers.Server) (all []string) {
 // open makes a Locker for the duration of the test.
 func open(tb testing.TB, members []*servers.Server, cfg zklock.Config) *process {
 	tb.Helper()
-	w := &wire{}
+	w := &wire{counts: map[int32]int{}}
 	if cfg.Dial == nil {
 		cfg.Dial = w.dial
 	}

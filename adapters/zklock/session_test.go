@@ -80,28 +80,18 @@ func (b bed) sharesWatches(t *testing.T) {
 	holder, waiter := open(t, b.members, zklock.Config{}), open(t, b.members, zklock.Config{})
 	for range 3 {
 		held := hold(t, holder, "watch")
-		var requests []int32
-		waiter.take()
-		watches := func() (n int) {
-			requests = append(requests, waiter.take()...)
-			for _, op := range requests {
-				if op == opGetData {
-					n++
-				}
-			}
-			return n
-		}
+		before := waiter.count(opGetData)
 		for range 10 {
 			ctx, cancel := context.WithCancel(t.Context())
 			waited := make(chan error, 1)
 			go func() { waited <- waiter.WithLock(ctx, "watch", nothing) }()
 			eventually(t, "waits", func() bool { return len(b.nodes(t, holder, "watch")) == 2 })
-			eventually(t, "watches", func() bool { return watches() > 0 })
+			eventually(t, "watches", func() bool { return waiter.count(opGetData) > before })
 			cancel()
 			require.ErrorIs(t, <-waited, context.Canceled)
 			eventually(t, "gone", func() bool { return len(b.nodes(t, holder, "watch")) == 1 })
 		}
-		assert.Equal(t, 1, watches())
+		assert.Equal(t, before+1, waiter.count(opGetData))
 		require.NoError(t, held.Unlock())
 	}
 	nodes, kept := zklock.Kept(waiter.Locker)
@@ -177,22 +167,20 @@ func (b bed) renewsMany(t *testing.T) {
 	for i := range many {
 		all = append(all, hold(t, l, fmt.Sprint("many", i)))
 	}
-	renew := func(holds int) (requests map[int32]int) {
-		requests = map[int32]int{}
+	renew := func(holds int) (checks, requests int) {
+		before := l.count(opGetChildren)
+		checks, requests = l.count(opMulti), l.all()
 		l.Renew()
-		eventually(t, "renewed", func() bool {
-			for _, op := range l.take() {
-				requests[op]++
-			}
-			return requests[opGetChildren] >= holds
-		})
-		return requests
+		eventually(t, "renewed", func() bool { return l.count(opGetChildren) >= before+holds })
+		return l.count(opMulti) - checks, l.all() - requests
 	}
-	l.take()
-	assert.Equal(t, map[int32]int{opMulti: 1, opGetChildren: many}, renew(many))
+	checks, requests := renew(many)
+	assert.Equal(t, 1, checks)
+	assert.Equal(t, 1+many, requests)
 
 	require.NoError(t, takeAway(b.admin, zklock.NodeOf(l.Locker, "many7")))
-	assert.Equal(t, 2, renew(many - 1)[opMulti])
+	checks, _ = renew(many - 1)
+	assert.Equal(t, 2, checks)
 	<-all[7].Context().Done()
 	require.ErrorIs(t, context.Cause(all[7].Context()), rmw.ErrLockLost)
 	for i, held := range all {

@@ -38,7 +38,6 @@ type process struct {
 }
 
 // wire is the clock and the network of one Locker. It records its requests, follows its session, and can lose replies.
-// The zero wire works.
 type wire struct {
 	contract.Clock
 	contract.Network
@@ -46,10 +45,10 @@ type wire struct {
 	connections atomic.Int32
 
 	mu       sync.Mutex
-	sent     int // requests of any kind
-	requests []int32
-	lose     int32  // the operation whose next reply is lost; 0: none
-	session  []byte // its id and its password
+	counts   map[int32]int // of requests; those for a session are 0
+	requests []int32       // since the last take
+	lose     int32         // the operation whose next reply is lost; 0: none
+	session  []byte        // its id and its password
 }
 
 func (w *wire) dial(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -76,11 +75,21 @@ func (w *wire) takeCalls() []int32 {
 	return slices.DeleteFunc(w.take(), func(op int32) bool { return op == opMulti })
 }
 
-// all counts the requests of any kind.
-func (w *wire) all() int {
+// count returns the number of requests of one kind.
+func (w *wire) count(op int32) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.sent
+	return w.counts[op]
+}
+
+// all counts the requests of any kind.
+func (w *wire) all() (sum int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, n := range w.counts {
+		sum += n
+	}
+	return sum
 }
 
 // loseReply breaks the connection when the reply to the next request of this kind arrives.
@@ -110,15 +119,16 @@ type wireConn struct {
 // its operation.
 func (c *wireConn) Write(p []byte) (int, error) {
 	c.wire.mu.Lock()
-	c.wire.sent++
+	op := int32(0)
 	if c.begun {
-		op := int32(binary.BigEndian.Uint32(p[8:]))
+		op = int32(binary.BigEndian.Uint32(p[8:]))
 		c.wire.requests = append(c.wire.requests, op)
 		if op == c.wire.lose {
 			c.wire.lose = 0
 			c.broken.Store(true)
 		}
 	}
+	c.wire.counts[op]++
 	c.begun = true // the request for a session has another form
 	c.wire.mu.Unlock()
 	return c.Conn.Write(p)
