@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -77,14 +78,11 @@ func (p *process) start(tb testing.TB, cfg driver.Config) {
 	tb.Cleanup(func() { assert.NoError(tb, p.Close()) })
 }
 
-// requests counts those of all methods.
-func (p *process) requests() (sum int) {
+// locked runs do with the mutex.
+func (p *process) locked(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, n := range p.methods {
-		sum += n
-	}
-	return sum
+	do()
 }
 
 func (p *process) sent(method string) (loses bool, heldBack chan struct{}) {
@@ -113,9 +111,7 @@ func (p *process) unary(
 	}
 	err := invoke(ctx, method, req, reply, conn, opts...)
 	if granted, ok := reply.(*pb.LeaseGrantResponse); ok && err == nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.leases = append(p.leases, clientv3.LeaseID(granted.ID))
+		p.locked(func() { p.leases = append(p.leases, clientv3.LeaseID(granted.ID)) })
 	}
 	if loses && err == nil {
 		return status.Error(codes.Unavailable, "the reply was lost")
@@ -130,30 +126,28 @@ func (p *process) stream(
 	return streamer(ctx, desc, conn, method, opts...)
 }
 
-// count returns the number of requests by the end of their method's name.
-func (p *process) count(method string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.methods[method]
+// count returns the number of requests of methods, or of all.
+func (p *process) count(methods ...string) (sum int) {
+	p.locked(func() {
+		for method, n := range p.methods {
+			if len(methods) == 0 || slices.Contains(methods, method) {
+				sum += n
+			}
+		}
+	})
+	return sum
 }
 
 // loseReplies drops the replies to requests, but for those of streams, until restore is called.
 func (p *process) loseReplies() (restore func()) {
-	set := func(loses bool) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.loses = loses
-	}
-	set(true)
-	return func() { set(false) }
+	p.locked(func() { p.loses = true })
+	return func() { p.locked(func() { p.loses = false }) }
 }
 
 // late holds back requests, but for streams, until deliver is called.
 func (p *process) late() (deliver func()) {
 	heldBack := make(chan struct{})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.heldBack = heldBack
+	p.locked(func() { p.heldBack = heldBack })
 	return func() {
 		p.pass()
 		close(heldBack)
@@ -161,11 +155,7 @@ func (p *process) late() (deliver func()) {
 }
 
 // pass holds back no further request.
-func (p *process) pass() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.heldBack = nil
-}
+func (p *process) pass() { p.locked(func() { p.heldBack = nil }) }
 
 // expire revokes the leases of the process.
 func (p *process) expire(admin *clientv3.Client) {

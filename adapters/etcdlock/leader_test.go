@@ -7,28 +7,26 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lock/driver"
 )
 
-// moveLeader makes another member the leader.
-func moveLeader(tb testing.TB, members []*servers.Server) {
-	for i, m := range members {
-		admin := connect(tb, []*servers.Server{m}).client
-		now, err := admin.Status(tb.Context(), m.Addr)
-		require.NoError(tb, err)
-		if now.Leader != now.Header.MemberId {
-			continue
+// leader returns etcd's leader with a client of it, and the number of another member.
+func leader(t *testing.T, members []*servers.Server) (leader *servers.Server, admin *clientv3.Client, other uint64) {
+	for _, m := range members {
+		client := connect(t, []*servers.Server{m}).client
+		now, err := client.Status(t.Context(), m.Addr)
+		require.NoError(t, err)
+		if now.Leader == now.Header.MemberId {
+			leader, admin = m, client
+		} else {
+			other = now.Header.MemberId
 		}
-		other := members[(i+1)%len(members)]
-		next, err := admin.Status(tb.Context(), other.Addr)
-		require.NoError(tb, err)
-		_, err = admin.MoveLeader(tb.Context(), next.Header.MemberId)
-		require.NoError(tb, err)
-		return
 	}
-	tb.Error("etcd has no leader")
+	require.NotNil(t, leader, "etcd has no leader")
+	return leader, admin, other
 }
 
 // A hold and a waiter survive changes of etcd's leader, be they planned or not: the hold is not lost, and the
@@ -36,17 +34,14 @@ func moveLeader(tb testing.TB, members []*servers.Server) {
 func TestLeaderChange(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(t *testing.T, members []*servers.Server){
-		"moved": func(t *testing.T, members []*servers.Server) { moveLeader(t, members) },
+		"moved": func(t *testing.T, members []*servers.Server) {
+			_, admin, other := leader(t, members)
+			_, err := admin.MoveLeader(t.Context(), other)
+			require.NoError(t, err)
+		},
 		"killed": func(t *testing.T, members []*servers.Server) {
-			for _, m := range members {
-				now, err := connect(t, []*servers.Server{m}).client.Status(t.Context(), m.Addr)
-				require.NoError(t, err)
-				if now.Leader == now.Header.MemberId {
-					require.NoError(t, m.Kill())
-					return
-				}
-			}
-			t.Error("etcd has no leader")
+			killed, _, _ := leader(t, members)
+			require.NoError(t, killed.Kill())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

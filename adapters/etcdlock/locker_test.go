@@ -76,7 +76,7 @@ func target(t *testing.T, members []*servers.Server, admin *clientv3.Client, cfg
 		},
 		Requests: func() (sum int) {
 			for _, p := range all {
-				sum += p.requests()
+				sum += p.count()
 			}
 			return sum
 		},

@@ -27,10 +27,12 @@ const (
 	keepAlive = "/etcdserverpb.Lease/LeaseKeepAlive"
 )
 
-// Locks that are taken one after the other share a lease: each costs one request to take and one to release.
+// Locks that are taken one after the other share a lease: each costs one request to take and one to release. TryLock of a
+// held lock costs one, and leaves no key behind that would hold up others.
 func TestCost(t *testing.T) {
 	t.Parallel()
-	p := open(t, servers.Etcd(t, 1), driver.Config{Lease: time.Minute})
+	members := servers.Etcd(t, 1)
+	p, other, admin := open(t, members, driver.Config{Lease: time.Minute}), open(t, members, driver.Config{}), connect(t, members).client
 	_, err := p.client.Get(t.Context(), "connected") // the client repeats requests until it is
 	require.NoError(t, err)
 	for range 10 {
@@ -40,6 +42,13 @@ func TestCost(t *testing.T) {
 	for method, want := range map[string]int{txn: 20, deletes: 20, grants: 1, revokes: 0, keepAlive: 0} {
 		assert.Equal(t, want, p.count(method), method)
 	}
+	require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
+		require.ErrorIs(t, other.TryLock(ctx, "a", nothing), rmw.ErrContended)
+		assert.Equal(t, 1, other.count(txn))
+		assert.Zero(t, other.count(deletes))
+		assert.Len(t, keys(t, admin, "a"), 1)
+		return nil
+	}))
 }
 
 // A hundred locks and waiters are renewed by one request.
@@ -183,21 +192,6 @@ func TestCheckIsOneRequest(t *testing.T) {
 	require.NoError(t, <-waited)
 }
 
-// TryLock leaves no key behind that would hold up others.
-func TestTryLockTakesNoPlace(t *testing.T) {
-	t.Parallel()
-	members := servers.Etcd(t, 1)
-	a, b, admin := open(t, members, driver.Config{}), open(t, members, driver.Config{}), connect(t, members).client
-	require.NoError(t, a.WithLock(t.Context(), "a", func(ctx context.Context) error {
-		before := b.count(txn)
-		require.ErrorIs(t, b.TryLock(ctx, "a", nothing), rmw.ErrContended)
-		assert.Equal(t, 1, b.count(txn)-before)
-		assert.Zero(t, b.count(deletes))
-		assert.Len(t, keys(t, admin, "a"), 1)
-		return nil
-	}))
-}
-
 // Guard lets a transaction pass while the lock is held, and no longer.
 func TestGuard(t *testing.T) {
 	t.Parallel()
@@ -232,21 +226,15 @@ func TestGuard(t *testing.T) {
 	}))
 }
 
-// Inspect shows the rest of the lease and of the lock delay, and no waiters if there are none.
+// Inspect shows the rest of the lease and of the lock delay, and no waiters if there are none. A name of 64 KiB works.
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	p := open(t, servers.Etcd(t, 1), driver.Config{Lease: time.Minute, LockDelay: 30 * time.Second})
-	require.NoError(t, p.WithLock(t.Context(), "a", func(ctx context.Context) error {
-		info, err := p.Inspect(ctx, "a")
+	name := strings.Repeat("\xff", 64<<10)
+	require.NoError(t, p.WithLock(t.Context(), name, func(ctx context.Context) error {
+		info, err := p.Inspect(ctx, name)
 		assert.InDelta(t, 90, info.Left.Seconds(), 20)
 		assert.False(t, info.Waiters) // TestLeaderChange looks for one
 		return err
 	}))
-}
-
-// A name of 64 KiB works.
-func TestLongName(t *testing.T) {
-	t.Parallel()
-	p := open(t, servers.Etcd(t, 1), driver.Config{})
-	require.NoError(t, p.WithLock(t.Context(), strings.Repeat("\xff", 64<<10), nothing))
 }
