@@ -90,8 +90,15 @@ func sequencer(t *testing.T, held lock.Hold) lock.Sequencer {
 	return s
 }
 
+// serves waits until a majority answers: the members have just restarted, and the lease is short.
+func (e ensemble) serves(t *testing.T) {
+	l := e.open(t, 30*time.Second, e...)
+	eventually(t, "serves", func() bool { return l.WithLock(t.Context(), "serves", nothing) == nil })
+}
+
 // Without a majority nothing can be renewed. The hold ends, and the next begins after that.
 func (e ensemble) losesMost(t *testing.T) {
+	e.serves(t)
 	held, before, next := e.contend(t, e.open(t, lease, e...), e.open(t, lease, e...), "most")
 	for _, s := range e[:2] {
 		require.NoError(t, s.Kill())
@@ -110,6 +117,7 @@ func (e ensemble) losesMost(t *testing.T) {
 // A member that is cut off from the others answers reads for a while. The hold is in jeopardy
 // meanwhile: the others may have ended its session.
 func (e ensemble) losesTouchWithMost(t *testing.T) {
+	e.serves(t)
 	followers, others := e.with(t, "follower")
 	alone := followers[0]
 	others = append(others, followers[1:]...)
