@@ -207,6 +207,14 @@ func (c *counters) onPanic(instead func()) {
 	}
 }
 
+// recoverAs logs a panic like onPanic and turns it into errPanicked, which the caller counts. It must be deferred itself.
+func (c *counters) recoverAs(err *error) {
+	if p := recover(); p != nil {
+		c.logPanic(p)
+		*err = errPanicked
+	}
+}
+
 // round adds a round of the verifier.
 func (c *counters) round(r report.Verify) report.Verify {
 	c.mu.Lock()

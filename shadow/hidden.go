@@ -71,14 +71,6 @@ func (h *hiddenPath) call(do func(ctx context.Context) error) error {
 	return err
 }
 
-// recoverAs turns a panic into errPanicked. It must be deferred itself.
-func (c *counters) recoverAs(err *error) {
-	if p := recover(); p != nil {
-		c.logPanic(p)
-		*err = errPanicked
-	}
-}
-
 func (h *hiddenPath) update(key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
 	err = h.call(func(ctx context.Context) (err error) {
 		res, err = h.store.Update(ctx, key, fn)
