@@ -147,8 +147,8 @@ func TestWhatBreaksBeforeTheExecIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A connection that broke after its WATCH has forgotten it. Were the read repeated
-// on another, the EXEC would go through whatever others wrote.
+// A broken connection loses its WATCH. If the Store repeated the read on another connection, EXEC would succeed
+// despite a foreign write.
 func TestAReadIsNotRepeatedWithoutItsWatch(t *testing.T) {
 	for _, command := range []string{"get", "hgetall"} {
 		for _, action := range []proxytest.Action{proxytest.DropReply, proxytest.DropRequest, proxytest.HangReply} {
@@ -198,8 +198,7 @@ func TestASlowDialIsUnavailableNotTheEndOfCtx(t *testing.T) {
 	}
 }
 
-// The commands run on a goroutine of their own, where a panic would end the whole
-// process, whatever the caller defers.
+// The commands run on a goroutine of their own. A panic there would end the process, even if the caller recovers.
 func TestAHooksPanicIsTheCallers(t *testing.T) {
 	for _, command := range []string{"watch", "get", "multi", "set", "exec"} {
 		t.Run(command, withFixture(cas.Config{}, func(t *testing.T, f *fixture) {

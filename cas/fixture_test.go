@@ -92,7 +92,7 @@ func (f *fixture) set(text string) {
 	require.NoError(f.t, f.other.Set(context.Background(), key.Name, text, 0).Err())
 }
 
-// text is what is stored.
+// text returns the stored text of the key.
 func (f *fixture) text() string {
 	s, err := f.other.Get(context.Background(), key.Name).Result()
 	if !errors.Is(err, redis.Nil) {

@@ -19,8 +19,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// scripted is a server that says what the test wants to hear: the first of the replies to a command,
-// or the last one again.
+// scripted is a server with given replies to each command. The last reply is repeated.
 type scripted map[string][]string
 
 // Dial fits redis.Options.
@@ -82,8 +81,7 @@ const (
 	aborted = "-EXECABORT Transaction discarded because of previous errors.\r\n"
 )
 
-// What an EXEC may answer, and what it means. A transaction goes on after a command that failed: what the
-// others wrote is written.
+// Each reply to EXEC has its own result. A server executes the commands of a transaction that follow a failed one.
 func TestAnswersOfExec(t *testing.T) {
 	const hash = "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"
 	text := func(set string, exec ...string) scripted { return scripted{"SET": {set}, "EXEC": exec} }

@@ -69,7 +69,7 @@ func TestNewOp(t *testing.T) {
 func TestOpFor(t *testing.T) {
 	request := opAt("a")
 	assert.Equal(t, domains.Op{ID: "a/join", At: now}, request.For("join"))
-	assert.Equal(t, opAt("a"), request, "it is still what it was")
+	assert.Equal(t, opAt("a"), request, "the operation of the caller is unchanged")
 	require.NoError(t, domains.NewOp(now).For("a step").Validate())
 }
 

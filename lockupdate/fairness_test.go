@@ -96,7 +96,7 @@ func TestLongFairBetweenProcesses(t *testing.T) {
 	}
 }
 
-// A waiter sets a hint in a lock of this package. It does not change a foreign lock, whatever the name of its owner, and waits for
+// A waiter sets a hint in a lock of this package. It does not change a foreign lock with any name of an owner, and waits for
 // its release or the end of its lease: after a release field by field, a hint would look like an owner. If such a release left
 // only the hint, the lock is free.
 func TestWaitOnALock(t *testing.T) {

@@ -20,7 +20,7 @@ func (r *Report) WritePrometheus(w io.Writer) error {
 	}
 	refused := add("migrate_check_refused_commands_total", exposition.Counter, "command rule server severity",
 		"Uses of commands that the proxy does not carry out, by server.")
-	add("migrate_check_live_uses", exposition.Gauge, "", "Uses that count, of all servers together: what a gate waits for to be 0.").Add(r.Uses)
+	add("migrate_check_live_uses", exposition.Gauge, "", "Uses that count, of all servers together. They are 0 after the migration.").Add(r.Uses)
 	sampled := add("migrate_check_live_sampled_uses", exposition.Gauge, "command rule severity",
 		"Uses that only MONITOR shows, in its sample.")
 	held := add("migrate_check_live_held_clients", exposition.Gauge, "command rule severity",

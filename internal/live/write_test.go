@@ -111,7 +111,7 @@ func ExampleReport_WritePrometheus() {
 	// # TYPE migrate_check_refused_commands_total counter
 	// migrate_check_refused_commands_total{command="WATCH",rule="MC101",server="redis:6379",severity="error"} 1236
 	// migrate_check_refused_commands_total{command="odd\"name",rule="MC403",server="redis:6379",severity="note"} 3
-	// # HELP migrate_check_live_uses Uses that count, of all servers together: what a gate waits for to be 0.
+	// # HELP migrate_check_live_uses Uses that count, of all servers together. They are 0 after the migration.
 	// # TYPE migrate_check_live_uses gauge
 	// migrate_check_live_uses 1234
 	// # HELP migrate_check_live_sampled_uses Uses that only MONITOR shows, in its sample.

@@ -96,7 +96,7 @@ func TestClausesWithoutSoleFlaw(t *testing.T) {
 		nested-outlives nested-refused renewed cut-off token-none`), without)
 }
 
-// Every clause says what it enforces, under a name of its own. Those that disturb the lock service run alone.
+// Every clause has a unique name and a sentence. Those that disturb the lock service run alone.
 func TestClausesReadWell(t *testing.T) {
 	seen, disturbs := map[string]bool{}, regexp.MustCompile("restart|disturb|fail over|set the clock")
 	for _, c := range Clauses() {

@@ -131,7 +131,7 @@ func TestRunCountsGoroutines(t *testing.T) {
 	require.ErrorContains(t, checkFlawNow(t, clause, leaks), "naive")
 }
 
-// Every clause says what it enforces, under a name of its own.
+// Every clause has a unique name and a sentence.
 func TestClausesReadWell(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Clauses() {
