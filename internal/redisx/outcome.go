@@ -56,7 +56,7 @@ func OutcomeOf(err error) Outcome {
 var ErrNotSent = errors.New("not sent")
 
 // notSupported are the prefixes of error replies to a command that the server, the proxy or an ACL never executes. "Err
-// unknown" is that of old Pika versions, "unsupported" that of Envoy before 2023, "forbid" that of predixy.
+// unknown" is that of old Pika versions, "unsupported" that of Envoy 1.14 and 1.16, "forbid" that of predixy.
 var notSupported = []string{
 	"NOPERM", "NOAUTH", "WRONGPASS", "CROSSSLOT", "unknown command", "Unknown Redis command", "Err unknown or unsupported command",
 	"unsupported command", "forbid transaction in current server pool", "unknown subcommand", "wrong number of arguments", "syntax error",
