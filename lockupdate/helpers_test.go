@@ -89,6 +89,11 @@ func (f *fixture) block(name string) (unblock func()) {
 // waitReleases waits for the background work of the Store.
 func (f *fixture) waitReleases() { lockupdate.Settle(f.store) }
 
+// hasLock reports whether the lock of a key exists.
+func (f *fixture) hasLock(name string) bool {
+	return f.direct().Exists(f.t.Context(), lock+name).Val() == 1
+}
+
 // contains reports whether the list has the id, which ends in a comma.
 func contains(list, id string) bool { return strings.Contains(","+list, ","+id) }
 

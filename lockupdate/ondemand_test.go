@@ -310,3 +310,20 @@ func TestOnDemandTokenKeepsItsPlace(t *testing.T) {
 		}
 	}
 }
+
+// Calls that arrive while a release is in flight go on at its reply, and not after a poll interval.
+func TestOnDemandDuringRelease(t *testing.T) {
+	withKey(t, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
+		f.slow(time.Millisecond)
+		hold := f.hold(t.Context(), f.store, "s")
+		require.NoError(t, hold.Unlock())
+		began := time.Now()
+		var calls []*pendingCall
+		for range 2 {
+			time.Sleep(100 * time.Microsecond)
+			calls = append(calls, start(t.Context(), f.store, key, appendText("x")))
+		}
+		succeed(t, calls...)
+		assert.Less(t, time.Since(began), 10*time.Millisecond)
+	})
+}
