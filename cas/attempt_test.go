@@ -159,6 +159,7 @@ func TestAReadIsNotRepeatedWithoutItsWatch(t *testing.T) {
 				}
 				f.warm()
 				f.proxy.Inject(proxytest.Fault{Match: func(args []string) bool { return args[0] == command }, Action: action})
+				began := time.Now()
 				calls := 0
 				_, err := f.store.Update(t.Context(), key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					if calls++; calls > 1 {
@@ -173,6 +174,11 @@ func TestAReadIsNotRepeatedWithoutItsWatch(t *testing.T) {
 				})
 				require.Equal(t, errFull, err, "the first call of fn must not have been written")
 				assert.Equal(t, 2, f.proxy.Count()["WATCH"]-1, "one for the read that broke, one for each call of fn")
+				within := 5 * time.Millisecond
+				if action == proxytest.HangReply {
+					within += f.rdb.Options().ReadTimeout
+				}
+				assert.Less(t, time.Since(began), within, "go-redis has not tried the broken connection again, after pauses")
 			}))
 		}
 	}

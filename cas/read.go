@@ -18,8 +18,8 @@ type reading struct {
 	sent redis.Cmder // cmd, or cmd as one that go-redis must not repeat
 }
 
-// newReading makes the command. Within a transaction go-redis must not repeat it:
-// a connection that broke has forgotten its WATCH.
+// newReading makes the command. Within a transaction go-redis must not repeat it: a connection that
+// broke has forgotten its WATCH. go-redis 9.23 would try that connection again, in vain, after pauses.
 func newReading(ctx context.Context, key rmw.Key, inTransaction bool) reading {
 	command := "get"
 	if key.Kind == rmw.KindHash {
