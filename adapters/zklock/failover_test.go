@@ -103,7 +103,7 @@ func (e ensemble) losesMost(t *testing.T) {
 	for _, s := range e[:2] {
 		require.NoError(t, s.Kill())
 	}
-	<-held.Context().Done()
+	ends(t, held)
 	assert.Empty(t, next)
 	restarted := make(chan error, 2)
 	for _, s := range e[:2] {
@@ -132,7 +132,7 @@ func (e ensemble) losesTouchWithMost(t *testing.T) {
 	eventually(t, "jeopardy", func() bool { return lock.StateOf(held.Context()) != lock.Safe })
 	_, _, err = admin.Exists("/")
 	assert.NoError(t, err, "the member does not answer reads, so this shows nothing")
-	<-held.Context().Done()
+	ends(t, held)
 	assert.Empty(t, next)
 	for _, s := range others {
 		require.NoError(t, s.Resume())

@@ -31,6 +31,12 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	require.Eventually(t, ok, soon, 5*time.Millisecond, what)
 }
 
+// ends waits until a hold has ended.
+func ends(t *testing.T, held lock.Hold) {
+	t.Helper()
+	eventually(t, "the hold ends", func() bool { return held.Context().Err() != nil })
+}
+
 // hold takes a lock and unlocks it at the end of the test at the latest, so that the Locker can be closed.
 func hold(t *testing.T, l *process, name string) lock.Hold {
 	t.Helper()
@@ -230,7 +236,7 @@ func (b bed) losesSession(t *testing.T) {
 	held := hold(t, l, "expired")
 	expired.Store(1)
 	l.Renew()
-	<-held.Context().Done()
+	ends(t, held)
 	require.ErrorContains(t, context.Cause(held.Context()), "its ZooKeeper session has expired")
 	assert.Len(t, b.nodes(t, l, "expired"), 1)
 	require.ErrorIs(t, held.Unlock(), rmw.ErrLockLost)

@@ -181,7 +181,7 @@ func (b bed) renewsMany(t *testing.T) {
 	require.NoError(t, takeAway(b.admin, zklock.NodeOf(l.Locker, "many7")))
 	checks, _ = renew(many - 1)
 	assert.Equal(t, 2, checks)
-	<-all[7].Context().Done()
+	ends(t, all[7])
 	require.ErrorIs(t, context.Cause(all[7].Context()), rmw.ErrLockLost)
 	for i, held := range all {
 		assert.Equal(t, i == 7, held.Context().Err() != nil, i)
