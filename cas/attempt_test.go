@@ -80,7 +80,7 @@ func TestCtxEndsTheBackoff(t *testing.T) {
 
 // EXEC answers nil when the key has changed. That is an answer, unlike one that
 // got lost: the first is tried again, the second never.
-func TestANilOfExecIsToldFromALostAnswer(t *testing.T) {
+func TestConflictDiffersFromLostReply(t *testing.T) {
 	const timeout = 5 * time.Second // go-redis' ReadTimeout
 	for name, tc := range map[string]struct {
 		fault   proxytest.Fault
@@ -118,7 +118,7 @@ func TestANilOfExecIsToldFromALostAnswer(t *testing.T) {
 
 // Before the EXEC nothing can have been written, so a broken connection there is
 // nothing but a delay, up to a few.
-func TestWhatBreaksBeforeTheExecIsTriedAgain(t *testing.T) {
+func TestRetryBeforeExec(t *testing.T) {
 	for _, command := range []string{"WATCH", "GET"} {
 		for times, want := range map[int]error{1: nil, 2: nil, -1: rmw.ErrUnavailable} {
 			t.Run(command, withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
@@ -149,7 +149,7 @@ func TestWhatBreaksBeforeTheExecIsTriedAgain(t *testing.T) {
 
 // A broken connection loses its WATCH. If the Store repeated the read on another connection, EXEC would succeed
 // despite a foreign write.
-func TestAReadIsNotRepeatedWithoutItsWatch(t *testing.T) {
+func TestBrokenReadIsNotRepeated(t *testing.T) {
 	for _, command := range []string{"get", "hgetall"} {
 		for _, action := range []proxytest.Action{proxytest.DropReply, proxytest.DropRequest, proxytest.HangReply} {
 			t.Run(fmt.Sprint(command, action), withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
@@ -186,7 +186,7 @@ func TestAReadIsNotRepeatedWithoutItsWatch(t *testing.T) {
 
 // A dial that takes too long is a context.DeadlineExceeded to net, though no ctx
 // of the caller's has ended.
-func TestASlowDialIsUnavailableNotTheEndOfCtx(t *testing.T) {
+func TestSlowDialIsUnavailable(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -205,7 +205,7 @@ func TestASlowDialIsUnavailableNotTheEndOfCtx(t *testing.T) {
 }
 
 // The commands run on a goroutine of their own. A panic there would end the process, even if the caller recovers.
-func TestAHooksPanicIsTheCallers(t *testing.T) {
+func TestHookPanicReachesCaller(t *testing.T) {
 	for _, command := range []string{"watch", "get", "multi", "set", "exec"} {
 		t.Run(command, withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
 			f.set("x")

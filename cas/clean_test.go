@@ -72,7 +72,7 @@ var noEndedCtx = hook(func(ctx context.Context, _ redis.Cmder) error { return ct
 
 // All the ways in which an Update ends without a fault. Neither a hook nor an ended ctx keeps it from
 // unwatching.
-func TestTheConnectionIsUnwatchedHoweverAnUpdateEnds(t *testing.T) {
+func TestUnwatchedAfterUpdate(t *testing.T) {
 	for ending, fn := range map[string]rmw.UpdateFunc{
 		"success":           appendText("x"),
 		"delete":            set(rmw.Value{}),
@@ -131,7 +131,7 @@ func isOfTheStore(args []string) bool {
 // At every command of an update that writes, and of one that does not: the ctx
 // ends, with or without the answer coming late, or the request or the reply is
 // lost.
-func TestTheConnectionIsUnwatchedWhateverHappensAtAnyCommand(t *testing.T) {
+func TestUnwatchedAfterFaults(t *testing.T) {
 	actions := map[string]proxytest.Fault{
 		"ctx ends":                  {Action: proxytest.Delay},
 		"ctx ends, late answer":     {Action: proxytest.Delay, Delay: time.Second},
@@ -178,7 +178,7 @@ func TestTheConnectionIsUnwatchedWhateverHappensAtAnyCommand(t *testing.T) {
 }
 
 // Negative controls: the check above finds a WATCH that is left behind.
-func TestTheCheckFindsAWatchThatIsLeftBehind(t *testing.T) {
+func TestCheckFindsLeftoverWatch(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, rdb *redis.Client){
 		"Client.Watch, a hook and an ended ctx": func(t *testing.T, rdb *redis.Client) {
 			rdb.AddHook(noEndedCtx)

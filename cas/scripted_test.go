@@ -123,7 +123,7 @@ func TestAnswersOfExec(t *testing.T) {
 }
 
 // Some forks refuse the SET when it is queued. The script is sent instead.
-func TestAServerThatRefusesKeepTTLWhenItIsQueued(t *testing.T) {
+func TestKeepTTLRefusedWhenQueued(t *testing.T) {
 	const again = "-ERR unexpected\r\n"
 	server := scripted{"SET": {"-ERR syntax error\r\n", again}, "EVAL": {queued, again}, "EXEC": {aborted, "*1\r\n+OK\r\n", again}}
 	server.test(cas.Config{}, func(t *testing.T, s *cas.Store) {

@@ -77,7 +77,7 @@ func TestNewRefusesFullDuplex(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestAClosedStoreRefuses(t *testing.T) {
+func TestClosedStoreRefuses(t *testing.T) {
 	withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
 		f.warm()
 		require.NoError(t, f.store.Close())
@@ -93,7 +93,7 @@ func TestAClosedStoreRefuses(t *testing.T) {
 
 // A call that was given up still has a command on its way: Close waits for it, so
 // that the client may be closed after it.
-func TestCloseWaitsForWhatCallsLeftBehind(t *testing.T) {
+func TestCloseWaitsForBackgroundWork(t *testing.T) {
 	withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
 		f.warm()
 		f.proxy.Inject(proxytest.Fault{Command: "GET", Action: proxytest.Delay, Delay: 3 * time.Second, Times: -1})

@@ -236,7 +236,7 @@ func TestMarkersOfExpiredKeysAreRemoved(t *testing.T) {
 }
 
 // Negative control: a sweep over the old store leaves the marker, the gates say so, and the key is blocked.
-func TestMarkersOfExpiredKeysStayWithoutTheNewMasters(t *testing.T) {
+func TestMarkersStayWithoutNewMasters(t *testing.T) {
 	withLeftover(t, func(t *testing.T, r *rig) {
 		assert.Equal(t, map[string]string{"verify: new masters missed": "1"}, r.closedAt(drained, r.old(16)))
 		require.ErrorIs(t, r.updateWithout(), rmw.ErrWrongKind)

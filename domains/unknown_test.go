@@ -113,7 +113,7 @@ func TestUnknownInAnEmptyObject(t *testing.T) {
 
 // A name that encoding/json would take for a known one, and another reader would not, is refused; the error
 // quotes nothing else of the document.
-func TestNamesThatDifferInCaseAreRefused(t *testing.T) {
+func TestNamesDifferingInCaseAreRefused(t *testing.T) {
 	for _, name := range []string{"id", "title", "done", "loud", "size", "big", "rate", "due", "tags", "note", "parts", "votes",
 		"format", "version", "applied"} {
 		for _, other := range []string{

@@ -191,7 +191,7 @@ func (policy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 // A full-duplex AutoPipeline sends a command that a hook refuses. Explain calls it fatal for that reason,
 // and lockupdate.New refuses it; if this test fails after an update of go-redis, remove both. The control
 // is half-duplex.
-func TestFullDuplexSendsWhatAHookRefuses(t *testing.T) {
+func TestFullDuplexSendsRefusedCommands(t *testing.T) {
 	for _, full := range []bool{true, false} {
 		p, rdb := emulated(t, proxycompat.Codis32(), func(o *redis.Options) {
 			o.AutoPipelineOptions = &redis.AutoPipelineOptions{FullDuplex: full}

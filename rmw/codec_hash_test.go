@@ -51,7 +51,7 @@ func TestHashOfStoresOneFieldEach(t *testing.T) {
 	assert.Equal(t, s, back)
 }
 
-func TestHashOfKeepsUnknownFieldsAndLeavesOutEmptyOnesIfAsked(t *testing.T) {
+func TestHashOfUnknownAndEmptyFields(t *testing.T) {
 	stored := rmw.Hash(map[string]string{
 		"state": "open", "added by a newer release": "x", "Note": "y", "private": "z", "": "empty name",
 		"owner": "ann", "seen": "2026-01-02T03:04:05Z", "Weight": "1", // omitempty

@@ -29,7 +29,7 @@ func assertText[T any](t *testing.T, text string, v T) {
 	assert.Equal(t, v, back)
 }
 
-func TestTextIsWhatRedisExpects(t *testing.T) {
+func TestTextIsReadableByRedis(t *testing.T) {
 	assert.Equal(t, rmw.KindString, rmw.Text[int]().Kind())
 	assertText(t, "", "")
 	assertText(t, "\x00\xff\r\n", "\x00\xff\r\n")
@@ -60,7 +60,7 @@ func (onlyTo) MarshalText() ([]byte, error) { return nil, nil }
 
 func (*onlyFrom) UnmarshalText([]byte) error { return nil }
 
-func TestTextEncodeRefusesWhatTextCannotStandFor(t *testing.T) {
+func TestTextEncodeRefusesOtherTypes(t *testing.T) {
 	_, err := rmw.Text[room]().Encode(&room{}, rmw.Value{})
 	require.ErrorContains(t, err, "text cannot stand for a rmw_test.room")
 	_, err = rmw.Text[onlyFrom]().Encode(&onlyFrom{}, rmw.Value{})

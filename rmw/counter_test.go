@@ -29,7 +29,7 @@ func TestAddCountsEachCall(t *testing.T) {
 	assert.EqualValues(t, 149, sum)
 }
 
-func TestAddRefusesWhatINCRBYRefuses(t *testing.T) {
+func TestAddRefusesAsINCRBYDoes(t *testing.T) {
 	for _, tc := range []struct {
 		text  string
 		delta int64

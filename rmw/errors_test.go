@@ -31,7 +31,7 @@ var reasons = []struct {
 	{rmw.ErrClosed, "store closed", false},
 }
 
-func TestErrorTextLeavesOutWhatThereIsNot(t *testing.T) {
+func TestErrorTextOmitsUnsetFields(t *testing.T) {
 	noName := fmt.Errorf("%w: name the key", rmw.ErrInvalid)
 	for want, e := range map[string]rmw.Error{
 		`cas: read "k": EOF`:                              {Path: "cas", Op: "read", Key: "k", Cause: io.EOF},
@@ -60,7 +60,7 @@ func TestErrorIsItsReasonAndItsCause(t *testing.T) {
 	assert.Empty(t, (&rmw.Error{}).Unwrap(), "errors.Is must meet no nil")
 }
 
-func TestEveryReasonHasItsTextAndIsRetryableOrNot(t *testing.T) {
+func TestEveryReasonHasTextAndRetryability(t *testing.T) {
 	for _, r := range reasons {
 		assert.EqualError(t, r.reason, r.text)
 		forms := []error{

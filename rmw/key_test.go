@@ -35,7 +35,7 @@ func TestKeyValidate(t *testing.T) {
 	}
 }
 
-func TestKindIsNamedAsByTheCommandType(t *testing.T) {
+func TestKindIsNamedAsByTYPE(t *testing.T) {
 	assert.Equal(t, "string", rmw.KindString.String())
 	assert.Equal(t, "hash", rmw.KindHash.String())
 	assert.Equal(t, "Kind(7)", rmw.Kind(7).String())

@@ -71,7 +71,7 @@ func TestTypedPeek(t *testing.T) {
 	})
 }
 
-func TestTypedEditStoresWhatEditMakesOfTheValue(t *testing.T) {
+func TestTypedEditStoresTheEditedValue(t *testing.T) {
 	typed, m := rooms(t, "")
 	for _, step := range []struct{ before, after room }{
 		{room{}, room{Title: "seven"}},
@@ -171,7 +171,7 @@ func TestTypedEditStartsAfreshOnAConflict(t *testing.T) {
 	assert.Equal(t, `{"title":"!","members":["overwritten","me"]}`, held(t, m).Text())
 }
 
-func TestTypedEditForgetsARemoveThatDidNotWin(t *testing.T) {
+func TestTypedEditForgetsARemoveAfterConflict(t *testing.T) {
 	typed, m := rooms(t, `{"title":"seven"}`)
 	calls := 0
 	r, _, err := typed.Edit(t.Context(), roomKey, func(ctx context.Context, r *room, _ bool) error {
@@ -215,7 +215,7 @@ func assertUndecodable[T any](t *testing.T, codec rmw.Codec[T], stored rmw.Value
 }
 
 // What a codec says of a value that it cannot encode may quote it.
-func TestUnencodableValueIsAnErrorAndNotStored(t *testing.T) {
+func TestUnencodableValueIsNotStored(t *testing.T) {
 	for v, says := range map[any]string{
 		make(chan int):       "invalid argument: json: unsupported type: chan int",
 		json.Number(private): "invalid argument: the codec cannot encode the value",

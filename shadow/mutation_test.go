@@ -192,7 +192,7 @@ func TestMutants(t *testing.T) {
 }
 
 // The guide lists all faults.
-func TestTheGuideListsTheMutants(t *testing.T) {
+func TestGuideListsMutants(t *testing.T) {
 	guide, err := os.ReadFile("../docs/shadow.md")
 	require.NoError(t, err)
 	for _, m := range faults() {

@@ -17,7 +17,7 @@ import (
 )
 
 // The verifier ends with its Store, whatever its ctx, and its counts stay.
-func TestTheVerifierEndsWithTheStore(t *testing.T) {
+func TestVerifierEndsWithStore(t *testing.T) {
 	for name, end := range map[string]func(s *shadow.Store){
 		"closed": func(s *shadow.Store) { _ = s.Close() },
 		"killed": func(s *shadow.Store) { s.Kill("the test is over") },

@@ -42,7 +42,7 @@ OK: the token kept the newer write; without it, it was lost.
 `, regexp.MustCompile(`token \d+`).ReplaceAllString(out.String(), "token N"))
 }
 
-func TestTheTokenKeepsTheNewerWrite(t *testing.T) {
+func TestTokenKeepsNewerWrite(t *testing.T) {
 	state, err := play(t.Context(), io.Discard, fencedWrite)
 	require.NoError(t, err)
 	assert.Equal(t, newer, state)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOnlyAsManyJoinAsThereArePlaces(t *testing.T) {
+func TestRoomNeverExceedsCapacity(t *testing.T) {
 	a := start(t)
 	a.room("7", 11) // ada is in
 	got := each(20, func(i int) int {
@@ -66,7 +66,7 @@ func TestNoAgentServesMoreThanTheyCan(t *testing.T) {
 	a.consistent(waiting, "ben")
 }
 
-func TestASessionGoesToOneAgent(t *testing.T) {
+func TestSessionGoesToOneAgent(t *testing.T) {
 	a := start(t)
 	const n = 10
 	waiting, team := make([]string, n), make([]string, n)

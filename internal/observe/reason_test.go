@@ -52,7 +52,7 @@ func TestReason(t *testing.T) {
 }
 
 // Each error variable of package rmw has a word, so that a new one is noticed here.
-func TestEachReasonOfTheContractHasAWord(t *testing.T) {
+func TestEachReasonHasALabel(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../rmw/errors.go", nil, 0)
 	require.NoError(t, err)
 	n := 0

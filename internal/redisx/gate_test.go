@@ -34,7 +34,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-func TestCloseWaitsForWhatEntered(t *testing.T) {
+func TestCloseWaitsForCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := redisx.NewGate()
 		require.NoError(t, g.Enter())
@@ -74,7 +74,7 @@ func TestCloseWaitsForBackgroundWork(t *testing.T) {
 	})
 }
 
-func TestAwaitLetsTheCallerGoAndCloseWaitsForTheWork(t *testing.T) {
+func TestAwaitEndsWithCtxAndCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := redisx.NewGate()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -96,7 +96,7 @@ func TestAwaitLetsTheCallerGoAndCloseWaitsForTheWork(t *testing.T) {
 	})
 }
 
-func TestAwaitPrefersTheAnswerToTheEndOfCtx(t *testing.T) {
+func TestAwaitPrefersReplyToCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := redisx.NewGate()
 		ctx, cancel := context.WithCancel(t.Context())

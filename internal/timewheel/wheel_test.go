@@ -24,7 +24,7 @@ func randomScript(seed uint64, length int) []byte {
 	return data
 }
 
-func TestAWheelDoesWhatASortedListWould(t *testing.T) {
+func TestWheelMatchesSortedList(t *testing.T) {
 	fired := 0
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { fired += run(t, randomScript(seed, 1500)).fired })
@@ -50,7 +50,7 @@ func advance[T any](w *timewheel.Wheel[T], now time.Duration) (fired []T) {
 	return fired
 }
 
-func TestAPanicLosesNoTimer(t *testing.T) {
+func TestPanicLosesNoTimer(t *testing.T) {
 	w := timewheel.New[int](tick)
 	var timers [3]timewheel.Timer[int]
 	for i := range timers {
@@ -67,7 +67,7 @@ func TestAPanicLosesNoTimer(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, advance(w, 0))
 }
 
-func TestATickMustBePositive(t *testing.T) {
+func TestTickMustBePositive(t *testing.T) {
 	assert.Panics(t, func() { timewheel.New[int](0) })
 	assert.Panics(t, func() { timewheel.New[int](-1) })
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Each proxy refuses the commands of its table with the table's error texts.
-func TestEveryProxyRefusesAsItsTableSays(t *testing.T) {
+func TestEveryProxyRefusesByItsTable(t *testing.T) {
 	for _, name := range proxycompat.Names() {
 		t.Run(name, func(t *testing.T) {
 			profile := profile(t, name)
@@ -81,7 +81,7 @@ func TestCodisOwnAnswers(t *testing.T) {
 
 // A server closes the connection that all clients share: Codis 3.2.2 forwards POST and HOST: to it. HELLO 3
 // over a newer Redis has a reply that Codis cannot read.
-func TestCodisForwardsWhatEndsAConnection(t *testing.T) {
+func TestCodisSharedConnectionIsLost(t *testing.T) {
 	for command, c := range map[string]struct{ profile, want string }{
 		"POST x": {"codis", lostBackend}, "HOST: x": {"codis", lostBackend}, "slotsrestore-async-ack x": {"codis", lostBackend},
 		"HELLO 3": {"codis@7.0", "-ERR handle response, backend conn failure, bad resp type <unknown-0x25>"},

@@ -138,7 +138,7 @@ func TestTargets(t *testing.T) {
 }
 
 // One lost update misses a target, whatever the other results are.
-func TestALostUpdateIsATargetMissed(t *testing.T) {
+func TestLostUpdateMissesTarget(t *testing.T) {
 	f := sample()
 	f.Slots[6].Stored--
 	targets := Targets(f)

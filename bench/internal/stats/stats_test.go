@@ -39,7 +39,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-func TestQuantilesAreCloseToThoseOfTheValues(t *testing.T) {
+func TestQuantilesAreClose(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var one, two Histogram
 	var all []time.Duration

@@ -8,7 +8,7 @@ import (
 
 // A command is late by its time since the last command for that lock, less half a lease. Early
 // commands, foreign keys and commands before the measurement do not count as late.
-func TestTapKnowsWhatIsLate(t *testing.T) {
+func TestTapFindsLateCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tap := newTap("p:", []string{"a", "b"}, time.Second)
 		time.Sleep(time.Millisecond)

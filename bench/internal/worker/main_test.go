@@ -19,7 +19,7 @@ func TestChildEndsWithItsBench(t *testing.T) {
 	}
 }
 
-func TestChildRefusesWhatIsNoJob(t *testing.T) {
+func TestChildRefusesInvalidJob(t *testing.T) {
 	for _, text := range []string{"", "nonsense\n", "{}\n"} {
 		var out bytes.Buffer
 		err := Main(t.Context(), strings.NewReader(text), &out)

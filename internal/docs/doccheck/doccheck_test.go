@@ -98,7 +98,7 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-func TestAMissingTranslationIsReported(t *testing.T) {
+func TestMissingTranslationIsReported(t *testing.T) {
 	c := &checker{}
 	c.checkTwins(parse("README.md", "# A\n## B\n"), parse("README.zh-CN.md", "# A\n"))
 	if len(c.findings) != 1 || !strings.Contains(c.findings[0], "heading 2 is level 0") {

@@ -65,7 +65,7 @@ func TestLongFilesAreReported(t *testing.T) {
 	})
 }
 
-func TestALargeCoreIsReported(t *testing.T) {
+func TestLargeCoreIsReported(t *testing.T) {
 	broken := loadTree(t, "testdata/broken")
 	equal(t, checkCore(broken, "lockupdate", 7), []string{"lockupdate: 8 lines with its inner packages, at most 7"})
 	equal(t, checkCore(broken, "lockupdate", 7, "lockupdate/redlock"), nil)

@@ -76,7 +76,7 @@ func TestNaiveStoreFailsTheSuite(t *testing.T) {
 	}
 }
 
-func TestStopWaitsForADoThatRuns(t *testing.T) {
+func TestStopWaitsForRunningDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target := bench().Target(t)
 		var done atomic.Bool
@@ -124,7 +124,7 @@ func TestFaultsAffectTheNthCommandOfAStore(t *testing.T) {
 	})
 }
 
-func TestEachFaultDoesWhatItsNameSays(t *testing.T) {
+func TestEachFaultHasItsEffect(t *testing.T) {
 	for kind, executed := range map[rmwtest.FaultKind]bool{rmwtest.RequestLost: false, rmwtest.ReplyLost: true, rmwtest.Hang: true} {
 		synctest.Test(t, func(t *testing.T) {
 			b := bench()

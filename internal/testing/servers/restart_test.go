@@ -13,7 +13,7 @@ import (
 )
 
 // Only persisted data survives a kill.
-func TestRestartKeepsWhatWasPersisted(t *testing.T) {
+func TestRestartKeepsPersistedData(t *testing.T) {
 	tests := map[string]struct {
 		options []string
 		want    string

@@ -69,7 +69,7 @@ func TestTakenPortIsTriedAgain(t *testing.T) {
 }
 
 // The ports of all members change, since each knows those of the others.
-func TestTakenPortOfAMemberIsTriedAgain(t *testing.T) {
+func TestTakenPortIsRetried(t *testing.T) {
 	taken := portOf(t, Redis(t).Addr)
 	e, calls := etcdEnsemble(3), 0
 	e.freePorts = func(n int) ([]int, error) {
@@ -85,7 +85,7 @@ func TestTakenPortOfAMemberIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestPortsThatAreAlwaysTakenEndInAnError(t *testing.T) {
+func TestPortsAlwaysTakenAreAnError(t *testing.T) {
 	taken := Redis(t)
 	l, calls := redisLaunch(t.TempDir(), nil), 0
 	l.freePorts = func(int) ([]int, error) { calls++; return []int{portOf(t, taken.Addr)}, nil }

@@ -38,7 +38,7 @@ func TestDirectives(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoDirective(t *testing.T) {
+func TestTextWithoutDirective(t *testing.T) {
 	for name, src := range map[string]string{
 		"a.py": "s = '# migratecheck:ignore MC202 reason'\n", "a.js": "const s = `// migratecheck:ignore MC202 reason`\n",
 		"a.rb": "s = <<~X\n# migratecheck:ignore MC202 reason\nX\n", "a.md": "# migratecheck:ignore MC202 reason\n",

@@ -52,7 +52,7 @@ func needServers(t *testing.T) {
 	servers.Nutcracker(t, []string{servers.Redis(t).Addr}, 1)
 }
 
-func TestCommandReachesServersThatEndWithIt(t *testing.T) {
+func TestServersEndWithCommand(t *testing.T) {
 	needServers(t)
 	t.Setenv(asCommand, "succeed")
 	var out, errs bytes.Buffer
