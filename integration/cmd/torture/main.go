@@ -46,9 +46,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var cfg torture.Config
 	flags.DurationVar(&cfg.Duration, "duration", 3*time.Minute, "how long all cells take together, about")
 	flags.Uint64Var(&cfg.Seed, "seed", 0, "what chance comes from; 0: of the clock")
-	flags.StringVar(&cfg.Only, "only", "", "play only the cells with this in their `NAME`, as redis/stall, control/ or remedy/")
+	flags.StringVar(&cfg.Only, "only", "", "play only the cells with this in their `NAME`, as redis/stall, control/ or mitigation/")
 	flags.StringVar(&cfg.Dir, "out", "", "keep histories of failures in this `FOLDER`")
-	list := flags.Bool("list", false, "list topologies, nemeses, controls and remedies")
+	list := flags.Bool("list", false, "list topologies, nemeses, controls and mitigations")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -99,12 +99,12 @@ func enumerate(w io.Writer) int {
 	for _, c := range torture.Controls() {
 		show("control", c.Name, c.About)
 	}
-	for _, r := range torture.Remedies() {
+	for _, r := range torture.Mitigations() {
 		var places []string
 		for _, place := range r.Where {
 			places = append(places, place.Topology+"/"+place.Nemesis)
 		}
-		show("remedy", r.Name, r.About+": "+strings.Join(places, ", "))
+		show("mitigation", r.Name, r.About+": "+strings.Join(places, ", "))
 	}
 	return 0
 }

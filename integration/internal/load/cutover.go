@@ -44,14 +44,16 @@ func (s moving) Close() error {
 }
 
 // newMoving returns a store, and its clients of both servers.
-func newMoving(s *site, shares [2]int, dials *dials, open func(*redis.Client) store, stage cutover.Source) (moving, []*redis.Client) {
+func newMoving(s *environment, shares [2]int, dials *dials, open func(*redis.Client) store,
+	stage cutover.Source,
+) (moving, []*redis.Client) {
 	before := *s
 	before.profile, before.addr = proxycompat.Redis(), s.old.Options().Addr
 	var m moving
 	var clients []*redis.Client
 	var sides [2]cutover.Side
-	for i, site := range []*site{&before, s} {
-		rdb := redis.NewClient(options(site, shares[i], dials))
+	for i, env := range []*environment{&before, s} {
+		rdb := redis.NewClient(options(env, shares[i], dials))
 		clients = append(clients, rdb)
 		m.sides[i] = open(rdb)
 		sides[i] = cutover.Side{Store: m.sides[i], Redis: rdb}
@@ -60,7 +62,7 @@ func newMoving(s *site, shares [2]int, dials *dials, open func(*redis.Client) st
 	return m, clients
 }
 
-func joinMoving(s *site, share int, dials *dials, open func(*redis.Client) store) *member {
+func joinMoving(s *environment, share int, dials *dials, open func(*redis.Client) store) *member {
 	m, clients := newMoving(s, [2]int{2, share - 2}, dials, open, direction(false))
 	return &member{store: m, clients: clients}
 }
@@ -96,8 +98,8 @@ func (s *sweeper) Stage(ctx context.Context) (cutover.Stage, error) {
 // newSweeper stores the idle keys.
 func newSweeper(ctx context.Context, p *play) (*sweeper, error) {
 	s := &sweeper{p: p}
-	s.moving, s.clients = newMoving(p.site, [2]int{sweeperShare / 2, sweeperShare / 2}, &p.dials, p.open, s)
-	pipe := p.site.old.Pipeline()
+	s.moving, s.clients = newMoving(p.env, [2]int{sweeperShare / 2, sweeperShare / 2}, &p.dials, p.open, s)
+	pipe := p.env.old.Pipeline()
 	for i := range idle {
 		pipe.Set(ctx, idlePrefix+strconv.Itoa(i), strings.Repeat("v", idleSize), 0)
 	}
@@ -120,7 +122,7 @@ func (s *sweeper) leave() {
 
 // config is that of a pass, which rests while waits says so.
 func (s *sweeper) config(waits func() bool) cutover.SweepConfig {
-	return cutover.SweepConfig{Masters: []cutover.Scanner{s.p.site.old}, Keys: func(name string) (rmw.Key, bool) {
+	return cutover.SweepConfig{Masters: []cutover.Scanner{s.p.env.old}, Keys: func(name string) (rmw.Key, bool) {
 		for waits() {
 			_ = pause(context.Background(), time.Millisecond)
 		}

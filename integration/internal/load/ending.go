@@ -88,11 +88,11 @@ func (p *play) after(ctx context.Context, m *Measured) error {
 	if err := p.sweeper.verify(ctx, m); err != nil {
 		return fmt.Errorf("verify the cut-over: %w", err)
 	}
-	values, locks, err := p.site.stored(ctx, p.keys)
+	values, locks, err := p.env.stored(ctx, p.keys)
 	if err != nil {
 		return fmt.Errorf("read the final state: %w", err)
 	}
-	m.Tally = p.ledger.tally(values)
+	m.Tally = p.expected.tally(values)
 	m.Ending.Locks = locks
 	for _, one := range p.members {
 		if err := one.leave(); err != nil {
@@ -102,7 +102,7 @@ func (p *play) after(ctx context.Context, m *Measured) error {
 	soon, cancel := context.WithTimeout(ctx, settled)
 	defer cancel()
 	for {
-		atServer, err := p.site.connections(soon)
+		atServer, err := p.env.connections(soon)
 		if err != nil && soon.Err() == nil {
 			return err
 		}

@@ -147,11 +147,11 @@ func TestTally(t *testing.T) {
 		"unknown, and not there":      {record{2, 30}, 1, Tally{Acknowledged: 2, Unknown: 1}},
 		"unknown, there and one more": {record{4, 60}, 1, Tally{Acknowledged: 2, Unknown: 1, Extra: 1}},
 	} {
-		l := newLedger(1)
-		l.accounts[0].acknowledged.Store(2)
-		l.accounts[0].sum.Store(10 + 20)
-		l.accounts[0].unknown.Store(test.unknown)
-		assert.Equal(t, test.want, l.tally([]record{test.stored}), name)
+		e := newExpectations(1)
+		e.keys[0].acknowledged.Store(2)
+		e.keys[0].sum.Store(10 + 20)
+		e.keys[0].unknown.Store(test.unknown)
+		assert.Equal(t, test.want, e.tally([]record{test.stored}), name)
 	}
 }
 

@@ -41,7 +41,7 @@ type member struct {
 	servedAt atomic.Int64 // the time of the last acknowledgment, or of the first call; 0: neither
 }
 
-func join(s *site, share int, dials *dials, open func(rdb *redis.Client) store) *member {
+func join(s *environment, share int, dials *dials, open func(rdb *redis.Client) store) *member {
 	if s.old != nil {
 		return joinMoving(s, share, dials, open)
 	}
@@ -60,7 +60,7 @@ func (m *member) leave() error {
 
 // options are those of proxycompat, with a third of the connections for pipelines. Pool timeouts are
 // longer, since a thousand callers wait for few connections.
-func options(s *site, share int, dials *dials) *redis.Options {
+func options(s *environment, share int, dials *dials) *redis.Options {
 	opts := proxycompat.Options(s.profile, s.addr)
 	if opts.Dialer = dials.dial; s.profile.Name() != "redis" {
 		opts.Dialer = proxycompat.HelloDialer(dials.dial)

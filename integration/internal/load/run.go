@@ -71,15 +71,15 @@ func (cfg Config) connections() int {
 // play is a run in progress.
 type play struct {
 	Config
-	began   time.Time
-	site    *site
-	dials   dials
-	members []*member
-	keys    *keys
-	ledger  *ledger
-	sweeper *sweeper // nil: no cut-over
-	workers []*worker
-	all     sync.WaitGroup // workers and holders
+	began    time.Time
+	env      *environment
+	dials    dials
+	members  []*member
+	keys     *keys
+	expected *expectations
+	sweeper  *sweeper // nil: no cut-over
+	workers  []*worker
+	all      sync.WaitGroup // workers and holders
 
 	part, round    atomic.Int32
 	updates        atomic.Int64 // acknowledged
@@ -105,11 +105,11 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	// The stores are closed before the servers also after an interruption.
-	site, err := startSite(context.WithoutCancel(ctx), cfg.Topology, dir, cfg.Sweep > 0)
+	env, err := startEnvironment(context.WithoutCancel(ctx), cfg.Topology, dir, cfg.Sweep > 0)
 	if err != nil {
 		return nil, err
 	}
-	defer site.close()
+	defer env.close()
 	if cfg.open == nil {
 		cfg.open = func(rdb *redis.Client) store {
 			return lockupdate.New(rdb, lockupdate.Config{Lease: lease, LockOnDemand: cfg.OnDemand})
@@ -118,8 +118,8 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if cfg.Progress == nil {
 		cfg.Progress = func(string) {}
 	}
-	p := &play{Config: cfg, began: time.Now(), site: site, keys: &keys{shared: cfg.Keys, held: holders * stores / 2}, atServer: -1}
-	p.ledger = newLedger(p.keys.all())
+	p := &play{Config: cfg, began: time.Now(), env: env, keys: &keys{shared: cfg.Keys, held: holders * stores / 2}, atServer: -1}
+	p.expected = newExpectations(p.keys.all())
 	return p.run(ctx)
 }
 
@@ -130,7 +130,7 @@ func (p *play) run(ctx context.Context) (*Report, error) {
 		if i < p.Pool%stores {
 			share++
 		}
-		p.members = append(p.members, join(p.site, share, &p.dials, p.open))
+		p.members = append(p.members, join(p.env, share, &p.dials, p.open))
 	}
 	if p.Sweep > 0 {
 		var err error

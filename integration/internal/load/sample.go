@@ -22,13 +22,13 @@ type Sample struct {
 // sampling takes samples until ctx ends.
 func (p *play) sampling(ctx context.Context, every time.Duration) {
 	for pause(ctx, every) == nil {
-		p.site.forget()
+		p.env.dropCalls()
 		s := Sample{Round: int(p.round.Load()), Updates: p.updates.Load(), Heap: alive(), Resident: resident()}
 		s.Goroutines = runtime.NumGoroutine()
 		if s.Round >= 0 {
 			p.samples = append(p.samples, s)
 		}
-		if n, err := p.site.connections(ctx); err == nil {
+		if n, err := p.env.connections(ctx); err == nil {
 			p.atServer = max(p.atServer, n)
 		}
 	}

@@ -153,22 +153,22 @@ func (p *play) update(m *member, key rmw.Key, number int, id uint64, work time.D
 	})
 	took := time.Since(began)
 	p.calls.Add(-1)
-	account := &p.ledger.accounts[number]
+	expected := &p.expected.keys[number]
 	switch {
 	case err == nil:
-		account.acknowledged.Add(1)
-		account.sum.Add(id)
+		expected.acknowledged.Add(1)
+		expected.sum.Add(id)
 		p.updates.Add(1)
 	case errors.Is(err, rmw.ErrOutcomeUnknown):
-		account.unknown.Add(1)
+		expected.unknown.Add(1)
 	case errors.Is(err, rmw.ErrClosed):
 		if entered.Load() {
 			p.abandoned.Add(1)
 		}
 	default:
-		p.ledger.failed.Add(1)
+		p.expected.failed.Add(1)
 		text := fmt.Sprint(key.Name, ": ", err)
-		p.ledger.example.CompareAndSwap(nil, &text)
+		p.expected.example.CompareAndSwap(nil, &text)
 		_ = pause(context.Background(), 5*time.Millisecond) // a refused connection must not make a busy loop
 	}
 	return took, err

@@ -19,11 +19,11 @@ import (
 
 // Result is the result of one cell.
 type Result struct {
-	Topology string
-	Nemesis  string
-	Remedy   string // "": the cell has no remedy
-	Seed     uint64
-	Took     time.Duration
+	Topology   string
+	Nemesis    string
+	Mitigation string // "": the cell has no mitigation
+	Seed       uint64
+	Took       time.Duration
 
 	Operations, Acknowledged, NotWritten, Unknown int
 	Sections, Transfers, Services                 int  // completed
@@ -47,14 +47,14 @@ const settle = 3 * lease
 // prepareLimit limits the wait for the servers before a cell.
 const prepareLimit = 10 * time.Second
 
-// Cell runs one nemesis on one site for a duration.
-func Cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) *Result {
+// Cell runs one nemesis on one environment for a duration.
+func Cell(ctx context.Context, s *Environment, n Nemesis, d time.Duration, seed uint64) *Result {
 	return cell(ctx, s, n, d, seed, product())
 }
 
-func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64, v variant) *Result {
+func cell(ctx context.Context, s *Environment, n Nemesis, d time.Duration, seed uint64, v variant) *Result {
 	unready := s.prepare(ctx)
-	children := &children{site: s, history: newHistory(), seed: seed, nemesis: n, control: v.control}
+	children := &children{env: s, history: newHistory(), seed: seed, nemesis: n, control: v.control}
 	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: children.history, external: newExternal(v.unfenced)}
 	if unready != nil {
 		r.Verdict = &Verdict{Errors: []string{unready.Error()}}
@@ -99,14 +99,14 @@ func cell(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64,
 }
 
 // play works for a duration, while a nemesis injects faults.
-func (s *Site) play(ctx context.Context, n Nemesis, d time.Duration, seed uint64, children *children, results []*Result,
+func (s *Environment) play(ctx context.Context, n Nemesis, d time.Duration, seed uint64, children *children, results []*Result,
 	work func(ctx context.Context) error,
 ) error {
 	working, stop := during(ctx, d)
 	defer stop()
 	struck := make(chan error, 1)
 	go func() {
-		c := &injection{Site: s, rng: rand.New(rand.NewPCG(seed, seed)), children: children}
+		c := &injection{Environment: s, rng: rand.New(rand.NewPCG(seed, seed)), children: children}
 		c.note = func(format string, args ...any) {
 			for _, r := range results {
 				r.History.note(fmt.Sprintf(format, args...))
@@ -122,7 +122,7 @@ func (s *Site) play(ctx context.Context, n Nemesis, d time.Duration, seed uint64
 }
 
 // settle waits until the servers respond and the last lock has expired, then checks the history.
-func (r *Result) settle(ctx context.Context, s *Site, forgets bool) error {
+func (r *Result) settle(ctx context.Context, s *Environment, forgets bool) error {
 	r.Verdict = &Verdict{Forgiven: forgets}
 	calm, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
@@ -218,13 +218,13 @@ func leaked(topology string) string {
 }
 
 // deskLoad calls fn with the desk on a new store.
-func (s *Site) deskLoad(ctx context.Context, fn func(o deskLoad, ctx context.Context) error) error {
+func (s *Environment) deskLoad(ctx context.Context, fn func(o deskLoad, ctx context.Context) error) error {
 	return s.connected(func(store rmw.Store) error { return fn(newDeskLoad(store), ctx) })
 }
 
 // prepare empties the servers and creates the desk's agents and sessions. It retries, since a failover may
 // be in progress. Old data would make the checks fail.
-func (s *Site) prepare(ctx context.Context) error {
+func (s *Environment) prepare(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, prepareLimit)
 	defer cancel()
 	for {
@@ -242,7 +242,7 @@ func (s *Site) prepare(ctx context.Context) error {
 }
 
 // clean empties the servers. Replicas behind a proxy receive only the commands that pass the proxy.
-func (s *Site) clean(ctx context.Context) error {
+func (s *Environment) clean(ctx context.Context) error {
 	if s.codis != nil {
 		if err := s.throughProxy(ctx); err != nil {
 			return err
@@ -254,7 +254,7 @@ func (s *Site) clean(ctx context.Context) error {
 }
 
 // throughProxy deletes all keys through the proxy.
-func (s *Site) throughProxy(ctx context.Context) (err error) {
+func (s *Environment) throughProxy(ctx context.Context) (err error) {
 	proxy := redis.NewClient(s.codis.CalmOptions())
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	return s.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {

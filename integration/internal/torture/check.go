@@ -51,12 +51,12 @@ func check(h *History, all *stored) *Verdict {
 		final := all.list(key)
 		if isExternal(key) {
 			e := &Verdict{}
-			e.ledger(key, byKey[key], final)
+			e.countIDs(key, byKey[key], final)
 			v.Unfenced += e.Lost + e.Double + e.Ghost + e.Chain
 			v.examples = append(v.examples, e.examples...)
 			continue
 		}
-		v.ledger(key, byKey[key], final)
+		v.countIDs(key, byKey[key], final)
 		switch ok, _ := linearizable(byKey[key], final, h.now()); ok {
 		case porcupine.Illegal:
 			v.NotLinearizable = append(v.NotLinearizable, key)
@@ -69,8 +69,8 @@ func check(h *History, all *stored) *Verdict {
 	return v
 }
 
-// ledger counts the occurrences of each id.
-func (v *Verdict) ledger(key string, ops []Operation, final []string) {
+// countIDs counts the occurrences of each id.
+func (v *Verdict) countIDs(key string, ops []Operation, final []string) {
 	times, place := map[string]int{}, map[string]int{}
 	for i, id := range final {
 		times[id]++

@@ -111,7 +111,7 @@ func TestLeaked(t *testing.T) {
 }
 
 // Every nemesis and control has a unique name, a control names an existing nemesis, and a cell exists for each nemesis
-// that a topology lists and for each place of a remedy. TestGuarantees shows that each nemesis runs somewhere.
+// that a topology lists and for each place of a mitigation. TestGuarantees shows that each nemesis runs somewhere.
 func TestPlan(t *testing.T) {
 	names := map[string]bool{}
 	for _, n := range slices.Concat(Nemeses(), atTheQuorum()) {
@@ -134,24 +134,24 @@ func TestPlan(t *testing.T) {
 	for name := range plan("") {
 		assert.True(t, slices.ContainsFunc(slices.Concat(Topologies(), quorums()), func(t Topology) bool { return t.Name == name }), name)
 	}
-	one := plan("remedy/WAIT 1")["sentinel"][0].trial.remedies // with the baseline
+	one := plan("mitigation/WAIT 1")["sentinel"][0].trial.mitigations // with the baseline
 	assert.Equal(t, []string{"none", "WAIT 1"}, []string{one[0].Name, one[1].Name})
 	assert.Empty(t, plan("no such thing"))
 	assert.Len(t, plan("redis/stall"), 1)
-	controls, remedies, places := 0, 0, 0
+	controls, mitigations, places := 0, 0, 0
 	for _, of := range plan("control/") {
 		controls += len(of)
 	}
 	assert.Equal(t, len(Controls()), controls)
-	for _, of := range plan("remedy/") {
+	for _, of := range plan("mitigation/") {
 		for _, p := range of {
-			remedies += len(p.trial.remedies)
+			mitigations += len(p.trial.mitigations)
 		}
 	}
-	for _, r := range Remedies() {
+	for _, r := range Mitigations() {
 		places += len(r.Where)
 	}
-	assert.Equal(t, places, remedies)
+	assert.Equal(t, places, mitigations)
 }
 
 // A short run has all short cells, and those long ones that fit, selected by its seed; a long run has all.
@@ -189,18 +189,18 @@ func TestTable(t *testing.T) {
 			Stall: 1234 * time.Millisecond, Verdict: &Verdict{}},
 		{Topology: "redis", Nemesis: "stall",
 			Verdict: &Verdict{Lost: 1, Immortal: []string{"/lock/x"}, examples: []string{"k: a was lost"}}},
-	}, Controls: []ControlResult{{Controls()[0], &Result{Verdict: &Verdict{}}, false}}, Remedies: []*Result{
-		{Remedy: "WAIT 1", Topology: "sentinel", Nemesis: "primary-kill", Operations: 100000, Acknowledged: 10000, NotWritten: 89000,
+	}, Controls: []ControlResult{{Controls()[0], &Result{Verdict: &Verdict{}}, false}}, Mitigations: []*Result{
+		{Mitigation: "WAIT 1", Topology: "sentinel", Nemesis: "primary-kill", Operations: 100000, Acknowledged: 10000, NotWritten: 89000,
 			Unknown: 1000, Verdict: &Verdict{Forgiven: true, Lost: 5000}},
-		{Remedy: "Redlock", Topology: "masters", Nemesis: "most-down", Sections: 1000, Verdict: &Verdict{Forgiven: true, Overlap: 3}},
-		{Remedy: "etcd", Topology: "etcd", Nemesis: "one-down", Verdict: &Verdict{Ghost: 2}},
+		{Mitigation: "Redlock", Topology: "masters", Nemesis: "most-down", Sections: 1000, Verdict: &Verdict{Forgiven: true, Overlap: 3}},
+		{Mitigation: "etcd", Topology: "etcd", Nemesis: "one-down", Verdict: &Verdict{Ghost: 2}},
 	}}
 	var text strings.Builder
 	assert.NoError(t, r.Table(&text))
 	assert.True(t, r.Bad())
 	for _, want := range []string{
 		"FAILED", "1 keys of locks have no expiry", "NOT CAUGHT", "-seed 7 -only redis/stall:", "  k: a was lost",
-		"etcd at etcd/one-down: -seed 7 -only 'remedy/etcd'", "2 updates were carried out that failed",
+		"etcd at etcd/one-down: -seed 7 -only 'mitigation/etcd'", "2 updates were carried out that failed",
 	} {
 		assert.Contains(t, text.String(), want)
 	}

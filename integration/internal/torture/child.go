@@ -112,7 +112,7 @@ func (t *telling) say(s said) {
 
 // children runs the processes of a fleet as operating system processes.
 type children struct {
-	site    *Site
+	env     *Environment
 	history *History
 	seed    uint64
 	nemesis Nemesis
@@ -140,7 +140,7 @@ func (c *children) run(ctx context.Context) error {
 // one starts a process and waits for its end.
 func (c *children) one(ctx context.Context, number int, prefix string) error {
 	var stores []address
-	for _, side := range c.site.stores() {
+	for _, side := range c.env.stores() {
 		addr, err := side.relays.addr(number, side.addr)
 		if err != nil {
 			return err

@@ -44,7 +44,7 @@ func across(old, next Topology, about string, only ...string) Topology {
 		Name: old.Name + ">" + next.Name,
 		About: "keys move between a redis-server and " + about + ": each process flips every 2 s between copying and reverse; " +
 			"two further processes know the old server only",
-		start: func(ctx context.Context, s *Site, dir string) error {
+		start: func(ctx context.Context, s *Environment, dir string) error {
 			for _, t := range []Topology{old, next} {
 				side, err := t.Start(ctx, filepath.Join(dir, t.Name))
 				if err != nil {
@@ -62,27 +62,27 @@ func across(old, next Topology, about string, only ...string) Topology {
 	}
 }
 
-// stores returns the two stores of a cut-over, the old one first, or the site itself.
-func (s *Site) stores() []*Site {
+// stores returns the two stores of a cut-over, the old one first, or the environment itself.
+func (s *Environment) stores() []*Environment {
 	if s.sides == nil {
-		return []*Site{s}
+		return []*Environment{s}
 	}
 	return s.sides
 }
 
 // at returns the injection for a random store that has the traits.
 func (c *injection) at(needs trait) *injection {
-	if c.Site == nil || c.sides == nil {
+	if c.Environment == nil || c.sides == nil {
 		return c
 	}
-	var fit []*Site
+	var fit []*Environment
 	for _, s := range c.sides {
 		if s.has&needs == needs {
 			fit = append(fit, s)
 		}
 	}
 	one := *c
-	one.Site = fit[c.rng.IntN(len(fit))]
+	one.Environment = fit[c.rng.IntN(len(fit))]
 	return &one
 }
 
@@ -146,7 +146,7 @@ func (c crossing) Close() error {
 }
 
 // clients returns new clients of a process, one for each store.
-func (s *Site) clients(process int) (all []redis.UniversalClient, err error) {
+func (s *Environment) clients(process int) (all []redis.UniversalClient, err error) {
 	for _, side := range s.stores() {
 		rdb, err := side.client(process)
 		if err != nil {
@@ -157,8 +157,8 @@ func (s *Site) clients(process int) (all []redis.UniversalClient, err error) {
 	return all, nil
 }
 
-// connected calls fn with a store for the keys of the site, which moves none.
-func (s *Site) connected(fn func(store rmw.Store) error) error {
+// connected calls fn with a store for the keys of the environment, which moves none.
+func (s *Environment) connected(fn func(store rmw.Store) error) error {
 	clients, err := s.clients(0)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (s *Site) connected(fn func(store rmw.Store) error) error {
 }
 
 // storedAcross reads each value at its home. The reader completes moves that it finds half done.
-func (s *Site) storedAcross(ctx context.Context) (*stored, error) {
+func (s *Environment) storedAcross(ctx context.Context) (*stored, error) {
 	all, homes := newStored(), map[string]int{}
 	for _, side := range s.sides {
 		one, err := side.stored(ctx)

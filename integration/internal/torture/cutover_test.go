@@ -36,16 +36,16 @@ func TestFlips(t *testing.T) {
 
 // A fault strikes a store that it fits, either one if it fits both.
 func TestFaultStrikesOneStore(t *testing.T) {
-	old, next := &Site{has: ownServers}, &Site{has: ownServers | codis}
-	c := &injection{Site: &Site{sides: []*Site{old, next}}, rng: rand.New(rand.NewPCG(1, 1))}
-	struck := map[*Site]int{}
+	old, next := &Environment{has: ownServers}, &Environment{has: ownServers | codis}
+	c := &injection{Environment: &Environment{sides: []*Environment{old, next}}, rng: rand.New(rand.NewPCG(1, 1))}
+	struck := map[*Environment]int{}
 	for range 100 {
-		assert.Same(t, next, c.at(codis).Site)
-		struck[c.at(ownServers).Site]++
+		assert.Same(t, next, c.at(codis).Environment)
+		struck[c.at(ownServers).Environment]++
 	}
 	assert.Greater(t, struck[old], 30)
 	assert.Greater(t, struck[next], 30)
-	alone := &injection{Site: old}
+	alone := &injection{Environment: old}
 	assert.Same(t, alone, alone.at(ownServers))
 }
 

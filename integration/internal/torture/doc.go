@@ -45,8 +45,8 @@
 // # Losses of Redis
 //
 // A failover loses data that was not replicated, with any client. Such losses are counted, and fail no run.
-// A [Remedy] is a mitigation for them. It runs beside an unmitigated fleet on the same site, so that both
-// get the same faults, and its losses are counted likewise.
+// A [Mitigation] is a measure against them. It runs beside a fleet without one in the same environment, so that
+// both get the same faults, and its losses are counted likewise.
 //
 // # Lock services
 //

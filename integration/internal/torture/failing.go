@@ -15,7 +15,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// failing returns the topology of a cut-over whose old store fails over. Only remedies run there: its
+// failing returns the topology of a cut-over whose old store fails over. Only mitigations run there: its
 // updates must wait for the replicas as well, or Redis itself loses some.
 func failing() Topology {
 	t := across(Topology{Name: "sentinel", start: startSentinel(), has: sentinels}, Topology{Name: "redis", start: startRedis}, "")
@@ -24,11 +24,11 @@ func failing() Topology {
 	return t
 }
 
-// behindSentinels are the remedies for the moves of a cut-over.
-func behindSentinels() []Remedy {
+// behindSentinels are the mitigations for the moves of a cut-over.
+func behindSentinels() []Mitigation {
 	where := []Place{{"sentinel>redis", "failovers"}}
 	values := slices.Repeat(Works()[:1], writers)
-	return []Remedy{
+	return []Mitigation{
 		{Name: "moves", About: "a cut-over: an update of the old store is acknowledged when both replicas have it, and a seal does not wait",
 			Where: where, open: openFailing(0), works: values},
 		{Name: "moves wait", About: "the same, where both replicas must have a seal before its value moves on",
@@ -39,7 +39,7 @@ func behindSentinels() []Remedy {
 // openFailing returns a function that opens the store of a process, of which a seal waits for these
 // replicas.
 func openFailing(replicas int) opener {
-	return func(s *Site, process int) (opened, error) {
+	return func(s *Environment, process int) (opened, error) {
 		next, err := s.sides[1].client(process)
 		if err != nil {
 			return opened{}, err
@@ -56,7 +56,7 @@ func openFailing(replicas int) opener {
 
 // audit returns the keys that [cutover.Store.Verify] finds in a wrong state. A Report names ten keys of
 // each state, so Verify runs for ten keys at a time.
-func (s *Site) audit(ctx context.Context) (wrong map[string]bool, err error) {
+func (s *Environment) audit(ctx context.Context) (wrong map[string]bool, err error) {
 	cfg := cutover.VerifyConfig{Batch: 10}
 	names := map[string]bool{}
 	for i, side := range s.sides {

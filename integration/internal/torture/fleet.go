@@ -56,7 +56,7 @@ type opened struct {
 }
 
 // opener opens the store of a process.
-type opener func(s *Site, process int) (opened, error)
+type opener func(s *Environment, process int) (opened, error)
 
 func (o opened) close() error {
 	var errs []error

@@ -35,7 +35,7 @@ func TestGuarantees(t *testing.T) {
 		row := regexp.MustCompile(`(?m)^ *` + regexp.QuoteMeta(c.Name) + ` +` + c.Topology + `/` + c.Nemesis + ` .* caught `)
 		assert.True(t, row.MatchString(doc), "%s is not in the table", c.Name)
 	}
-	for _, r := range Remedies() {
+	for _, r := range Mitigations() {
 		for _, place := range r.Where {
 			row := regexp.MustCompile(`(?m)^ *` + regexp.QuoteMeta(r.Name) + ` +` + place.Topology + `/` + place.Nemesis + ` `)
 			assert.True(t, row.MatchString(doc), "%s at %s/%s is not in the table", r.Name, place.Topology, place.Nemesis)

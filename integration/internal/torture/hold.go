@@ -13,8 +13,8 @@ const (
 	// the other processes compete.
 	holders = 3
 
-	// remedyLease is the lease of locks that are tested for exclusion only: etcd permits none shorter.
-	remedyLease = time.Second
+	// holdLease is the lease of locks that are tested for exclusion only: etcd permits none shorter.
+	holdLease = time.Second
 )
 
 // holds returns the works of a process that holds locks.
@@ -31,13 +31,13 @@ func holds() (all []Work) {
 func (w *worker) hold(which int) Outcome {
 	ctx, cancel := w.limited()
 	defer cancel()
-	stay := within(w.rng, 0, remedyLease/20)
+	stay := within(w.rng, 0, holdLease/20)
 	heedless := false
 	switch n := w.rng.IntN(24); {
 	case n < 3:
-		stay = within(w.rng, 0, remedyLease*3/2)
+		stay = within(w.rng, 0, holdLease*3/2)
 	case n == 3: // a Locker gives a lock back that it has lost when the lease is over at the service, too
-		stay, heedless = within(w.rng, 2*remedyLease, 3*remedyLease), true
+		stay, heedless = within(w.rng, 2*holdLease, 3*holdLease), true
 	}
 	name := fmt.Sprintf("hold-%d", which)
 	s := Section{Process: w.number, Names: []string{name}}

@@ -35,7 +35,7 @@ type Nemesis struct {
 
 // injection is the context of a fault.
 type injection struct {
-	*Site
+	*Environment
 	rng      *rand.Rand
 	children *children
 	note     func(format string, args ...any) // records a fault in the history

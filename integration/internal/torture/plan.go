@@ -19,7 +19,7 @@ func (p planned) name(t Topology) string {
 		return "control/" + p.control.Name
 	}
 	if p.trial != nil {
-		return "remedies at " + t.Name + "/" + p.nemesis.Name
+		return "mitigations at " + t.Name + "/" + p.nemesis.Name
 	}
 	return t.Name + "/" + p.nemesis.Name
 }

@@ -23,11 +23,11 @@ import (
 type postgres struct {
 	primary atomic.Pointer[servers.Server]
 	replica *servers.Server
-	// replicate starts a replica of the primary, which lives as long as the site.
+	// replicate starts a replica of the primary, which lives as long as the environment.
 	replicate func() (*servers.Server, error)
 }
 
-func startPostgres(ctx context.Context, s *Site, dir string) error {
+func startPostgres(ctx context.Context, s *Environment, dir string) error {
 	const connections = "max_connections=200"
 	primary, err := servers.StartPostgres(ctx, filepath.Join(dir, "0"), connections)
 	if err != nil {
@@ -84,7 +84,7 @@ func ask(ctx context.Context, server *servers.Server, statements ...string) erro
 	return errors.Join(err, conn.Close(ctx))
 }
 
-func openSQL(s *Site, _ int) (opened, error) {
+func openSQL(s *Environment, _ int) (opened, error) {
 	db, err := s.postgres.open()
 	if err != nil {
 		return opened{}, err
@@ -102,7 +102,7 @@ func atPostgres() []Nemesis {
 		{Name: "server-stop", About: "PostgreSQL and its backends stand still (SIGSTOP), for up to two leases",
 			every: 300 * time.Millisecond, least: serviceLeast,
 			inject: func(ctx context.Context, c *injection) error {
-				return c.stalled(ctx, c.postgres.primary.Load(), lease, 2*remedyLease)
+				return c.stalled(ctx, c.postgres.primary.Load(), lease, 2*holdLease)
 			}},
 		{Name: "terminate", About: "pg_terminate_backend of all connections", every: 100 * time.Millisecond, least: serviceLeast,
 			inject: func(ctx context.Context, c *injection) error {
@@ -118,7 +118,7 @@ func atPostgres() []Nemesis {
 // promote replaces the primary by its replica, which may lack its last transactions.
 func promote(ctx context.Context, c *injection) error {
 	p, life := c.postgres, context.WithoutCancel(ctx) // the next cell needs a primary
-	d := within(c.rng, 0, remedyLease)
+	d := within(c.rng, 0, holdLease)
 	c.note("the replica is %v behind, and promoted", d)
 	if err := ask(life, p.replica, `ALTER SYSTEM SET primary_conninfo = ''`, `SELECT pg_reload_conf()`); err != nil {
 		return err
@@ -139,7 +139,7 @@ func promote(ctx context.Context, c *injection) error {
 // advisory is a session lock of PostgreSQL. Its holder does not notice the end of its connection.
 type advisory struct{ *sql.DB }
 
-func openAdvisory(s *Site, _ int) (opened, error) {
+func openAdvisory(s *Environment, _ int) (opened, error) {
 	db, err := s.postgres.open()
 	return opened{store: advisory{db}}, err
 }

@@ -17,7 +17,7 @@ import (
 // masters is the number of servers of a Redlock.
 const masters = 5
 
-// quorums returns topologies for remedies only: most for locks, which the stores do not support.
+// quorums returns topologies for mitigations only: most for locks, which the stores do not support.
 func quorums() []Topology {
 	return append([]Topology{
 		failing(),
@@ -27,8 +27,8 @@ func quorums() []Topology {
 	}, services()...)
 }
 
-func startMasters(options ...string) func(ctx context.Context, s *Site, dir string) error {
-	return func(ctx context.Context, s *Site, dir string) error {
+func startMasters(options ...string) func(ctx context.Context, s *Environment, dir string) error {
+	return func(ctx context.Context, s *Environment, dir string) error {
 		for i := range masters {
 			dir := filepath.Join(dir, fmt.Sprintf("redis-%d", i))
 			if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -47,7 +47,7 @@ func startMasters(options ...string) func(ctx context.Context, s *Site, dir stri
 	}
 }
 
-// atTheQuorum returns the nemeses that only concern remedies.
+// atTheQuorum returns the nemeses that only concern mitigations.
 func atTheQuorum() []Nemesis {
 	return append([]Nemesis{
 		{Name: "one-down", About: "one server is killed, or stands still, for up to a lease, and goes on",
@@ -68,7 +68,7 @@ func atTheQuorum() []Nemesis {
 				}
 				return c.sentinels.AwaitSettled(ctx)
 			}},
-		{Name: "most-down", About: "most of the servers are killed at once, as by a power cut, and start again", every: remedyLease, least: 5 * time.Second,
+		{Name: "most-down", About: "most of the servers are killed at once, as by a power cut, and start again", every: holdLease, least: 5 * time.Second,
 			inject: func(ctx context.Context, c *injection) error {
 				all := slices.Concat(c.servers, c.members)
 				most := all[:0:0]
@@ -78,7 +78,7 @@ func atTheQuorum() []Nemesis {
 				c.note("%d of %d servers are killed", len(most), len(all))
 				err := powerCut(ctx, most)
 				if c.members != nil { // the members elect a leader, and clients connect again
-					_ = pause(ctx, 2*remedyLease)
+					_ = pause(ctx, 2*holdLease)
 				}
 				return err
 			}},

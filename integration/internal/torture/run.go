@@ -19,7 +19,7 @@ type Config struct {
 	Dir      string // the directory for histories of failures; "": a temporary one
 
 	// Only selects the cells whose "topology/nemesis" is or contains this. Controls are "control/NAME",
-	// remedies "remedy/NAME".
+	// mitigations "mitigation/NAME".
 	Only string
 
 	// Progress may be called concurrently.
@@ -29,12 +29,12 @@ type Config struct {
 // Report is the result of a run.
 type Report struct {
 	Config
-	Results  []*Result
-	Controls []ControlResult
-	Remedies []*Result
-	Skipped  []string // cells that cannot run here, and the reason
-	Omitted  []string // cells that are too long for this duration
-	Kept     []string // files of failures
+	Results     []*Result
+	Controls    []ControlResult
+	Mitigations []*Result
+	Skipped     []string // cells that cannot run here, and the reason
+	Omitted     []string // cells that are too long for this duration
+	Kept        []string // files of failures
 }
 
 // ControlResult tells whether a control's defect was detected.
@@ -48,7 +48,7 @@ type ControlResult struct {
 func (r *Report) Bad() bool {
 	return slices.ContainsFunc(r.Results, func(c *Result) bool { return c.Bad() }) ||
 		slices.ContainsFunc(r.Controls, func(c ControlResult) bool { return !c.Found }) ||
-		slices.ContainsFunc(r.Remedies, func(c *Result) bool { return c.Bad() })
+		slices.ContainsFunc(r.Mitigations, func(c *Result) bool { return c.Bad() })
 }
 
 // atOnce topologies run side by side, each with its own servers: a cell waits for most of its time.
@@ -84,11 +84,11 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	var done atomic.Int32
 	run := func(ctx context.Context, part *Report, t Topology) error {
-		site, err := t.Start(ctx, filepath.Join(dir, t.Name))
+		env, err := t.Start(ctx, filepath.Join(dir, t.Name))
 		if err != nil {
 			return err
 		}
-		defer site.Close()
+		defer env.Close()
 		for i, p := range cells[t.Name] {
 			if n := done.Add(1); cfg.Progress != nil {
 				cfg.Progress(int(n), total, p.name(t))
@@ -97,7 +97,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 				part.Skipped = append(part.Skipped, p.name(t)+": a wall clock steps on linux/amd64 only")
 				continue
 			}
-			part.play(ctx, site, p, atOnce*cfg.Duration/time.Duration(total), cfg.Seed+uint64(i))
+			part.play(ctx, env, p, atOnce*cfg.Duration/time.Duration(total), cfg.Seed+uint64(i))
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -119,32 +119,32 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	for _, part := range parts {
 		report.Results = append(report.Results, part.Results...)
 		report.Controls = append(report.Controls, part.Controls...)
-		report.Remedies = append(report.Remedies, part.Remedies...)
+		report.Mitigations = append(report.Mitigations, part.Mitigations...)
 		report.Skipped = append(report.Skipped, part.Skipped...)
 		report.Kept = append(report.Kept, part.Kept...)
 	}
 	return report, err
 }
 
-func (r *Report) play(ctx context.Context, site *Site, p planned, d time.Duration, seed uint64) {
+func (r *Report) play(ctx context.Context, env *Environment, p planned, d time.Duration, seed uint64) {
 	// The wait at the end of each cell is a part of its time.
 	d = max(d-settle, time.Second, p.nemesis.least)
 	if p.control != nil {
-		r.catch(ctx, site, p, max(d, controlLeast), seed)
+		r.catch(ctx, env, p, max(d, controlLeast), seed)
 		return
 	}
 	if p.trial != nil {
-		results := p.trial.play(ctx, site, p.nemesis, d, seed)
+		results := p.trial.play(ctx, env, p.nemesis, d, seed)
 		if ctx.Err() != nil {
 			return
 		}
 		for _, result := range results {
 			r.saveOrDrop(result)
 		}
-		r.Remedies = append(r.Remedies, results...)
+		r.Mitigations = append(r.Mitigations, results...)
 		return
 	}
-	result := Cell(ctx, site, p.nemesis, d, seed)
+	result := Cell(ctx, env, p.nemesis, d, seed)
 	if ctx.Err() != nil {
 		return
 	}
@@ -164,18 +164,18 @@ func (r *Report) saveOrDrop(result *Result) {
 	result.drop()
 }
 
-func (c *Control) play(ctx context.Context, site *Site, n Nemesis, d time.Duration, seed uint64) *Result {
+func (c *Control) play(ctx context.Context, env *Environment, n Nemesis, d time.Duration, seed uint64) *Result {
 	if c.lock == nil {
-		return cell(ctx, site, n, d, seed, c.variant)
+		return cell(ctx, env, n, d, seed, c.variant)
 	}
-	t := &trial{Place{c.Topology, c.Nemesis}, []Remedy{{Name: c.Name, open: c.lock, works: holds(), unfenced: c.unfenced}}}
-	return t.play(ctx, site, n, d, seed)[0]
+	t := &trial{Place{c.Topology, c.Nemesis}, []Mitigation{{Name: c.Name, open: c.lock, works: holds(), unfenced: c.unfenced}}}
+	return t.play(ctx, env, n, d, seed)[0]
 }
 
 // catch runs a control until its defect is detected.
-func (r *Report) catch(ctx context.Context, site *Site, p planned, d time.Duration, seed uint64) {
+func (r *Report) catch(ctx context.Context, env *Environment, p planned, d time.Duration, seed uint64) {
 	for try := range uint64(controlTries) {
-		result := p.control.play(ctx, site, p.nemesis, d, seed+try)
+		result := p.control.play(ctx, env, p.nemesis, d, seed+try)
 		if ctx.Err() != nil {
 			return
 		}

@@ -17,7 +17,7 @@ import (
 // saveHistory writes the history of a failure, and porcupine's visualization of each key that is not linearizable,
 // and returns the files.
 func (r *Result) saveHistory(dir string) (files []string, err error) {
-	name := strings.ReplaceAll(strings.Trim(r.Topology+" "+r.Nemesis+" "+r.Remedy, " "), " ", "-")
+	name := strings.ReplaceAll(strings.Trim(r.Topology+" "+r.Nemesis+" "+r.Mitigation, " "), " ", "-")
 	dir = filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("unwatch-torture-%s-%d", name, r.Seed))
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, err

@@ -27,15 +27,15 @@ func services() []Topology {
 	}
 }
 
-// lockServices returns their remedies.
-func lockServices() []Remedy {
+// lockServices returns their mitigations.
+func lockServices() []Mitigation {
 	at := func(topology string, nemeses ...string) (all []Place) {
 		for _, n := range nemeses {
 			all = append(all, Place{topology, n})
 		}
 		return all
 	}
-	return []Remedy{
+	return []Mitigation{
 		{Name: "etcd", About: "a lock of etcd, likewise",
 			Where: at("etcd", "one-down", "most-down", "move-leader"), open: openEtcd, works: holds(), exclusive: true},
 		{Name: "zookeeper", About: "a lock of ZooKeeper, likewise",
@@ -48,27 +48,27 @@ func lockServices() []Remedy {
 
 // serviceConfig limits a holding to a lease, so that each cell has holders that have lost their lock.
 func serviceConfig() driver.Config {
-	return driver.Config{Lease: remedyLease, MaxHold: remedyLease}
+	return driver.Config{Lease: holdLease, MaxHold: holdLease}
 }
 
-func startEtcd(ctx context.Context, s *Site, dir string) (err error) {
+func startEtcd(ctx context.Context, s *Environment, dir string) (err error) {
 	s.members, err = servers.StartEtcd(ctx, dir, 3)
 	return s.endMembers(err)
 }
 
-func startZooKeeper(ctx context.Context, s *Site, dir string) (err error) {
+func startZooKeeper(ctx context.Context, s *Environment, dir string) (err error) {
 	s.members, err = servers.StartZooKeeper(ctx, dir, 3)
 	return s.endMembers(err)
 }
 
-func (s *Site) endMembers(err error) error {
+func (s *Environment) endMembers(err error) error {
 	for _, member := range s.members {
 		s.end = append(s.end, member.Stop)
 	}
 	return err
 }
 
-func (s *Site) memberAddrs() (all []string) {
+func (s *Environment) memberAddrs() (all []string) {
 	for _, member := range s.members {
 		all = append(all, member.Addr)
 	}
@@ -79,7 +79,7 @@ func etcdClient(addrs ...string) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: addrs, DialTimeout: time.Second, Logger: zap.NewNop()})
 }
 
-func openEtcd(s *Site, _ int) (opened, error) {
+func openEtcd(s *Environment, _ int) (opened, error) {
 	client, err := etcdClient(s.memberAddrs()...)
 	if err != nil {
 		return opened{}, err
@@ -87,7 +87,7 @@ func openEtcd(s *Site, _ int) (opened, error) {
 	return opened{store: etcdlock.New(client, serviceConfig()), also: []io.Closer{client}}, nil
 }
 
-func openZooKeeper(s *Site, _ int) (opened, error) {
+func openZooKeeper(s *Environment, _ int) (opened, error) {
 	locks, err := zklock.New(s.memberAddrs(), zklock.Config{Config: serviceConfig()})
 	return opened{store: locks}, err
 }
@@ -106,7 +106,7 @@ func atTheServices() []Nemesis {
 	}
 	return append([]Nemesis{
 		{Name: "leader-down", About: "the leader is killed, or stands still, for up to a lease, and goes on",
-			every: 2 * remedyLease, least: serviceLeast, inject: down("leader")},
+			every: 2 * holdLease, least: serviceLeast, inject: down("leader")},
 		{Name: "follower-down", About: "likewise a follower", every: 200 * time.Millisecond, least: serviceLeast, inject: down("follower")},
 		{Name: "move-leader", About: "another member becomes etcd's leader",
 			every: 200 * time.Millisecond, least: serviceLeast, inject: moveLeader},
@@ -118,7 +118,7 @@ func (c *injection) down(ctx context.Context, server *servers.Server) error {
 	if c.rng.IntN(2) == 0 {
 		return c.killed(ctx, server)
 	}
-	return c.stalled(ctx, server, lease, remedyLease)
+	return c.stalled(ctx, server, lease, holdLease)
 }
 
 // stalled suspends a server.
@@ -181,7 +181,7 @@ func (d deaf) WithLock(ctx context.Context, name string, fn func(ctx context.Con
 }
 
 func deafened(open opener) opener {
-	return func(s *Site, process int) (opened, error) {
+	return func(s *Environment, process int) (opened, error) {
 		o, err := open(s, process)
 		if err == nil {
 			o.store = deaf{o.store.(withLock)}

@@ -26,7 +26,7 @@ func newStored() *stored {
 	}
 }
 
-func (s *Site) stored(ctx context.Context) (*stored, error) {
+func (s *Environment) stored(ctx context.Context) (*stored, error) {
 	if s.sides != nil {
 		return s.storedAcross(ctx)
 	}

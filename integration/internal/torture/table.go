@@ -19,7 +19,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // Table writes the results, in lines of at most 80 columns. A cell's operations in neither column were
 // reported as not written.
 func (r *Report) Table(w io.Writer) error {
-	if len(r.Results)+len(r.Controls)+len(r.Remedies)+len(r.Skipped) == 0 {
+	if len(r.Results)+len(r.Controls)+len(r.Mitigations)+len(r.Skipped) == 0 {
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
@@ -65,19 +65,19 @@ func (r *Report) Table(w io.Writer) error {
 			return err
 		}
 	}
-	if err := r.remedies(w, table, row); err != nil {
+	if err := r.mitigations(w, table, row); err != nil {
 		return err
 	}
 	return r.problems(w)
 }
 
-// remedies writes the measured effect of each remedy.
-func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells ...any)) error {
-	if len(r.Remedies) == 0 {
+// mitigations writes the measured effect of each mitigation.
+func (r *Report) mitigations(w io.Writer, table *tabwriter.Writer, row func(cells ...any)) error {
+	if len(r.Mitigations) == 0 {
 		return nil
 	}
 	var values, locks, moves []*Result
-	for _, c := range r.Remedies {
+	for _, c := range r.Mitigations {
 		switch {
 		case strings.Contains(c.Topology, ">"):
 			moves = append(moves, c)
@@ -90,11 +90,11 @@ func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells .
 		}
 	}
 	if len(values) > 0 {
-		_, _ = fmt.Fprintln(w, "\nRemedies against what Redis loses.")
-		row("remedy", "where", "ops", "acked", "not", "unknown", "lost", "")
+		_, _ = fmt.Fprintln(w, "\nMitigations against what Redis loses.")
+		row("mitigation", "where", "ops", "acked", "not", "unknown", "lost", "")
 	}
 	for _, c := range values {
-		row(c.Remedy, c.Topology+"/"+c.Nemesis, c.Operations, c.Acknowledged, c.NotWritten, c.Unknown, c.Lost, "")
+		row(c.Mitigation, c.Topology+"/"+c.Nemesis, c.Operations, c.Acknowledged, c.NotWritten, c.Unknown, c.Lost, "")
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -108,15 +108,15 @@ func (r *Report) remedies(w io.Writer, table *tabwriter.Writer, row func(cells .
 		if c.Tokens {
 			passed = fmt.Sprint(c.Passed)
 		}
-		row(c.Remedy, c.Topology+"/"+c.Nemesis, c.Sections, c.Overlap, c.Late, passed, "")
+		row(c.Mitigation, c.Topology+"/"+c.Nemesis, c.Sections, c.Overlap, c.Late, passed, "")
 	}
 	if err := table.Flush(); err != nil || len(moves) == 0 {
 		return err
 	}
 	_, _ = fmt.Fprintln(w, "\nFailovers in a cut-over; wrong: keys that Verify finds; keys: with lost\nupdates; found: those of them that Verify finds.")
-	row("remedy", "where", "moves", "acked", "lost", "twice", "wrong", "keys", "found", "")
+	row("mitigation", "where", "moves", "acked", "lost", "twice", "wrong", "keys", "found", "")
 	for _, c := range moves {
-		row(c.Remedy, c.Topology+"/"+c.Nemesis, c.Moves, c.Acknowledged, c.Lost, c.Double, c.Wrong, c.LostKeys, c.FoundKeys, "")
+		row(c.Mitigation, c.Topology+"/"+c.Nemesis, c.Moves, c.Acknowledged, c.Lost, c.Double, c.Wrong, c.LostKeys, c.FoundKeys, "")
 	}
 	return table.Flush()
 }
@@ -208,12 +208,12 @@ func (r *Report) problems(w io.Writer) error {
 			_, _ = fmt.Fprintf(w, "  %s\n", text)
 		}
 	}
-	for _, c := range r.Remedies {
+	for _, c := range r.Mitigations {
 		if !c.Bad() {
 			continue
 		}
-		where := fmt.Sprintf("%s at %s/%s:", c.Remedy, c.Topology, c.Nemesis)
-		again := fmt.Sprintf("-seed %d -only 'remedy/%s'", r.Seed, c.Remedy)
+		where := fmt.Sprintf("%s at %s/%s:", c.Mitigation, c.Topology, c.Nemesis)
+		again := fmt.Sprintf("-seed %d -only 'mitigation/%s'", r.Seed, c.Mitigation)
 		space := " "
 		if len(where)+len(again) >= 80 { // the line has 80 columns
 			space = "\n"

@@ -13,9 +13,9 @@ import (
 // Even a run of hours with all failures fits on a terminal.
 func TestTableFits80Columns(t *testing.T) {
 	const many, bad = 999_999, 99_999
-	result := func(topology, nemesis, remedy string) *Result {
+	result := func(topology, nemesis, mitigation string) *Result {
 		return &Result{
-			Topology: topology, Nemesis: nemesis, Remedy: remedy, Stall: 99 * time.Second,
+			Topology: topology, Nemesis: nemesis, Mitigation: mitigation, Stall: 99 * time.Second,
 			Operations: many, Acknowledged: many, NotWritten: many, Unknown: many, Sections: many,
 			Verdict: &Verdict{Lost: bad, Double: bad, Overlap: bad, NotLinearizable: make([]string, bad+1), Leaked: "a goroutine"},
 		}
@@ -27,10 +27,10 @@ func TestTableFits80Columns(t *testing.T) {
 			case p.control != nil:
 				r.Controls = append(r.Controls, ControlResult{*p.control, result(topology, p.nemesis.Name, ""), true})
 			case p.trial != nil:
-				for _, remedy := range p.trial.remedies {
-					one := result(topology, p.nemesis.Name, remedy.Name)
+				for _, mitigation := range p.trial.mitigations {
+					one := result(topology, p.nemesis.Name, mitigation.Name)
 					one.Verdict.Forgiven = true
-					r.Remedies = append(r.Remedies, one)
+					r.Mitigations = append(r.Mitigations, one)
 				}
 			default:
 				r.Results = append(r.Results, result(topology, p.nemesis.Name, ""))

@@ -16,7 +16,7 @@ import (
 type Topology struct {
 	Name  string
 	About string
-	start func(ctx context.Context, s *Site, dir string) error
+	start func(ctx context.Context, s *Environment, dir string) error
 	has   trait
 
 	// only lists the nemeses that run there; nil: all. A variant of another topology runs only the nemeses
@@ -64,8 +64,8 @@ func Topologies() []Topology {
 }
 
 // Start starts the topology; its servers keep their files in dir.
-func (t Topology) Start(ctx context.Context, dir string) (*Site, error) {
-	s := &Site{Topology: t.Name, has: t.has, relays: &relays{}}
+func (t Topology) Start(ctx context.Context, dir string) (*Environment, error) {
+	s := &Environment{Topology: t.Name, has: t.has, relays: &relays{}}
 	s.end = append(s.end, s.relays.stop)
 	if err := t.start(ctx, s, dir); err != nil {
 		s.Close()
@@ -78,11 +78,11 @@ func (t Topology) Start(ctx context.Context, dir string) (*Site, error) {
 func onDisk() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
 
 // redisServer starts a redis-server that persists a write before its acknowledgment: a kill loses nothing.
-func (s *Site) redisServer(ctx context.Context, dir string) error {
+func (s *Environment) redisServer(ctx context.Context, dir string) error {
 	return s.redisServerWith(ctx, dir, onDisk())
 }
 
-func (s *Site) redisServerWith(ctx context.Context, dir string, options []string) error {
+func (s *Environment) redisServerWith(ctx context.Context, dir string, options []string) error {
 	dir = filepath.Join(dir, fmt.Sprintf("redis-%d", len(s.servers)))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *Site) redisServerWith(ctx context.Context, dir string, options []string
 	return nil
 }
 
-func startRedis(ctx context.Context, s *Site, dir string) error {
+func startRedis(ctx context.Context, s *Environment, dir string) error {
 	if err := s.redisServer(ctx, dir); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func startRedis(ctx context.Context, s *Site, dir string) error {
 	return nil
 }
 
-func startRedisInMemory(ctx context.Context, s *Site, dir string) error {
+func startRedisInMemory(ctx context.Context, s *Environment, dir string) error {
 	s.forgets = true
 	if err := s.redisServerWith(ctx, dir, []string{"--save", ""}); err != nil {
 		return err
@@ -114,13 +114,13 @@ func startRedisInMemory(ctx context.Context, s *Site, dir string) error {
 }
 
 // single connects the clients to one server.
-func (s *Site) single() {
+func (s *Environment) single() {
 	s.Profile, s.Watch = proxycompat.Redis(), true
 	s.addr = s.servers[0].Addr
 }
 
 // pair starts two redis-servers and returns their addresses.
-func (s *Site) pair(ctx context.Context, dir string) ([]string, error) {
+func (s *Environment) pair(ctx context.Context, dir string) ([]string, error) {
 	for range 2 {
 		if err := s.redisServer(ctx, dir); err != nil {
 			return nil, err
@@ -129,8 +129,8 @@ func (s *Site) pair(ctx context.Context, dir string) ([]string, error) {
 	return []string{s.servers[0].Addr, s.servers[1].Addr}, nil
 }
 
-func startNutcracker(connections int) func(ctx context.Context, s *Site, dir string) error {
-	return func(ctx context.Context, s *Site, dir string) error {
+func startNutcracker(connections int) func(ctx context.Context, s *Environment, dir string) error {
+	return func(ctx context.Context, s *Environment, dir string) error {
 		backends, err := s.pair(ctx, dir)
 		if err != nil {
 			return err
@@ -147,8 +147,8 @@ func startNutcracker(connections int) func(ctx context.Context, s *Site, dir str
 	}
 }
 
-func startSentinel(options ...string) func(ctx context.Context, s *Site, dir string) error {
-	return func(ctx context.Context, s *Site, dir string) (err error) {
+func startSentinel(options ...string) func(ctx context.Context, s *Environment, dir string) error {
+	return func(ctx context.Context, s *Environment, dir string) (err error) {
 		s.sentinels, err = servers.StartSentinels(ctx, dir, 2, 3, s.relays.between, append(onDisk(), options...)...)
 		if err != nil {
 			return err
@@ -161,7 +161,7 @@ func startSentinel(options ...string) func(ctx context.Context, s *Site, dir str
 
 // startCluster starts a cluster in which a replica takes over soon after its master fails, but not during
 // the faults of other nemeses.
-func startCluster(ctx context.Context, s *Site, dir string) (err error) {
+func startCluster(ctx context.Context, s *Environment, dir string) (err error) {
 	s.cluster, err = servers.StartClusterNodes(ctx, dir, 3, 1, append(onDisk(), "--cluster-node-timeout", "1500")...)
 	if err != nil {
 		return err
@@ -171,8 +171,8 @@ func startCluster(ctx context.Context, s *Site, dir string) (err error) {
 	return nil
 }
 
-func startCodis(cfg proxytest.Config) func(ctx context.Context, s *Site, dir string) error {
-	return func(ctx context.Context, s *Site, dir string) (err error) {
+func startCodis(cfg proxytest.Config) func(ctx context.Context, s *Environment, dir string) error {
+	return func(ctx context.Context, s *Environment, dir string) (err error) {
 		s.Profile = proxycompat.Codis32()
 		cfg := cfg
 		cfg.Profile = s.Profile

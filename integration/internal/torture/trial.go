@@ -9,47 +9,47 @@ import (
 	"time"
 )
 
-// trial is a set of remedies at one place.
+// trial is a set of mitigations at one place.
 type trial struct {
 	Place
-	remedies []Remedy
+	mitigations []Mitigation
 }
 
-// trials returns the places of the wanted remedies. Each trial of updates of one store includes the baseline
-// without a remedy.
+// trials returns the places of the wanted mitigations. Each trial of updates of one store includes the baseline
+// without a mitigation.
 func trials(wanted func(name string) bool) (all []*trial) {
 	at := map[Place]*trial{}
-	remedies := slices.DeleteFunc(Remedies(), func(r Remedy) bool { return !wanted("remedy/" + r.Name) })
-	none := Remedies()[0]
-	if len(remedies) > 0 && remedies[0].Name != none.Name && slices.Contains(none.Where, remedies[0].Where[0]) {
-		remedies = slices.Insert(remedies, 0, none)
+	mitigations := slices.DeleteFunc(Mitigations(), func(r Mitigation) bool { return !wanted("mitigation/" + r.Name) })
+	none := Mitigations()[0]
+	if len(mitigations) > 0 && mitigations[0].Name != none.Name && slices.Contains(none.Where, mitigations[0].Where[0]) {
+		mitigations = slices.Insert(mitigations, 0, none)
 	}
-	for _, r := range remedies {
+	for _, r := range mitigations {
 		for _, place := range r.Where {
 			if at[place] == nil {
 				at[place] = &trial{Place: place}
 				all = append(all, at[place])
 			}
-			at[place].remedies = append(at[place].remedies, r)
+			at[place].mitigations = append(at[place].mitigations, r)
 		}
 	}
 	return all
 }
 
-// generationsApart separates the keys of remedies that run at the same time.
+// generationsApart separates the keys of mitigations that run at the same time.
 const generationsApart = 1_000_000
 
-// play runs one fleet for each remedy, all at once.
-func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, seed uint64) []*Result {
+// play runs one fleet for each mitigation, all at once.
+func (t *trial) play(ctx context.Context, s *Environment, n Nemesis, d time.Duration, seed uint64) []*Result {
 	err := s.clean(ctx)
-	results := make([]*Result, len(t.remedies))
-	for i, r := range t.remedies {
-		results[i] = &Result{Topology: t.Topology, Nemesis: t.Nemesis, Remedy: r.Name, Seed: seed, History: newHistory()}
+	results := make([]*Result, len(t.mitigations))
+	for i, r := range t.mitigations {
+		results[i] = &Result{Topology: t.Topology, Nemesis: t.Nemesis, Mitigation: r.Name, Seed: seed, History: newHistory()}
 	}
-	errs := make([]error, len(t.remedies))
+	errs := make([]error, len(t.mitigations))
 	err = errors.Join(err, s.play(ctx, n, d, seed, nil, results, func(working context.Context) error {
 		var all sync.WaitGroup
-		for i, r := range t.remedies {
+		for i, r := range t.mitigations {
 			counted := counted(generation)
 			f := &fleet{history: results[i].History, seed: seed, external: newExternal(r.unfenced), generation: func(kind string) int64 {
 				return int64(i*generationsApart) + counted(kind)
@@ -73,13 +73,13 @@ func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, s
 			r.Errors = append(r.Errors, err.Error())
 		} else {
 			r.audited(wrong, i, r.tally())
-			if t.remedies[i].lossless && r.Lost > 0 {
+			if t.mitigations[i].lossless && r.Lost > 0 {
 				r.Errors = append(r.Errors, fmt.Sprintf("%d updates are lost, and no failover explains them", r.Lost))
 			}
-			if t.remedies[i].exclusive && r.Overlap > 0 && !n.forgets {
+			if t.mitigations[i].exclusive && r.Overlap > 0 && !n.forgets {
 				r.Errors = append(r.Errors, fmt.Sprintf("%d times two held one lock, and no failover explains it", r.Overlap))
 			}
-			if t.remedies[i].exclusive && r.Passed > 0 {
+			if t.mitigations[i].exclusive && r.Passed > 0 {
 				r.Errors = append(r.Errors, fmt.Sprintf("%d late writes passed the token check", r.Passed))
 			}
 		}
@@ -90,7 +90,7 @@ func (t *trial) play(ctx context.Context, s *Site, n Nemesis, d time.Duration, s
 }
 
 // calm waits until the servers respond, audits a cut-over before a read repairs a key, and returns the content.
-func (s *Site) calm(ctx context.Context) (wrong map[string]bool, all *stored, err error) {
+func (s *Environment) calm(ctx context.Context) (wrong map[string]bool, all *stored, err error) {
 	if s.members != nil || s.postgres != nil {
 		return nil, &stored{}, nil
 	}
@@ -116,7 +116,7 @@ func (r *Result) tally() (lost []string) {
 		if isCount(key) {
 			r.Verdict.count(key, ops, number(r.stored.text[key]))
 		} else {
-			r.ledger(key, ops, r.stored.list(key))
+			r.countIDs(key, ops, r.stored.list(key))
 		}
 		if r.Lost > before {
 			lost = append(lost, key)

@@ -26,7 +26,7 @@ type single struct {
 	made *atomic.Int64 // connections so far
 }
 
-func singleClient(s *Site, process int) single {
+func singleClient(s *Environment, process int) single {
 	made := &atomic.Int64{}
 	opts := s.failoverOptions(process)
 	limitToOne(&opts.PoolSize, &opts.MaxActiveConns, &opts.PipelinePoolSize)
@@ -53,7 +53,7 @@ type waiting struct {
 }
 
 func newWaiting(rdb single, replicas int, limit time.Duration) *waiting {
-	store := lockupdate.New(rdb.UniversalClient, lockupdate.Config{Lease: remedyLease, MaxAttempts: 1000})
+	store := lockupdate.New(rdb.UniversalClient, lockupdate.Config{Lease: holdLease, MaxAttempts: 1000})
 	return &waiting{store, rdb, replicas, limit}
 }
 

@@ -28,20 +28,20 @@ func (r record) with(number uint64) record { return record{r.n + 1, r.sum + numb
 
 func (r record) value() rmw.Value { return rmw.String(fmt.Sprintf("%d %x", r.n, r.sum)) }
 
-// account holds the callers' knowledge of a key.
-type account struct {
+// expectation is what the callers know of one key.
+type expectation struct {
 	acknowledged, unknown atomic.Int64
 	sum                   atomic.Uint64 // of the acknowledged updates
 }
 
-// ledger has an account for each key.
-type ledger struct {
-	accounts []account
-	failed   atomic.Int64
-	example  atomic.Pointer[string] // a sample failure
+// expectations has one for each key.
+type expectations struct {
+	keys    []expectation
+	failed  atomic.Int64
+	example atomic.Pointer[string] // a sample failure
 }
 
-func newLedger(keys int) *ledger { return &ledger{accounts: make([]account, keys)} }
+func newExpectations(keys int) *expectations { return &expectations{keys: make([]expectation, keys)} }
 
 // Tally counts the results of the updates.
 type Tally struct {
@@ -55,19 +55,19 @@ type Tally struct {
 	Mixed int64 // keys with the right count of wrong updates
 }
 
-// tally compares the accounts with the stored values. Updates with an unknown outcome may be stored.
-func (l *ledger) tally(stored []record) Tally {
-	t := Tally{Failed: l.failed.Load()}
-	if text := l.example.Load(); text != nil {
+// tally compares the expectations with the stored values. Updates with an unknown outcome may be stored.
+func (e *expectations) tally(stored []record) Tally {
+	t := Tally{Failed: e.failed.Load()}
+	if text := e.example.Load(); text != nil {
 		t.Example = *text
 	}
-	for i := range l.accounts {
-		acknowledged, unknown := l.accounts[i].acknowledged.Load(), l.accounts[i].unknown.Load()
+	for i := range e.keys {
+		acknowledged, unknown := e.keys[i].acknowledged.Load(), e.keys[i].unknown.Load()
 		t.Acknowledged += acknowledged
 		t.Unknown += unknown
 		t.Lost += max(0, acknowledged-stored[i].n)
 		t.Extra += max(0, stored[i].n-acknowledged-unknown)
-		if unknown == 0 && stored[i].n == acknowledged && stored[i].sum != l.accounts[i].sum.Load() {
+		if unknown == 0 && stored[i].n == acknowledged && stored[i].sum != e.keys[i].sum.Load() {
 			t.Mixed++
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/redlock"
 )
 
-// Remedy is a mitigation for the losses of Redis itself, with the places where it is measured. Losses under
-// a remedy fail no run, unless it is lossless or exclusive.
-type Remedy struct {
+// Mitigation is a measure against the losses of Redis itself, with the places where it is measured. Losses under
+// a mitigation fail no run, unless it is lossless or exclusive.
+type Mitigation struct {
 	Name  string
 	About string
 	Where []Place
@@ -24,22 +24,22 @@ type Remedy struct {
 	unfenced  bool // the external store accepts any token: the defect of a control
 }
 
-// Place is the cell of a remedy. All remedies of a place run at the same time, so that they get the same
+// Place is the cell of a mitigation. All mitigations of a place run at the same time, so that they get the same
 // faults.
 type Place struct{ Topology, Nemesis string }
 
-// Remedies returns all of them. The first is no remedy, the baseline.
-func Remedies() []Remedy {
+// Mitigations returns all of them. The first does nothing: the baseline.
+func Mitigations() []Mitigation {
 	behind := []Place{{"sentinel", "failover"}, {"sentinel", "primary-kill"}, {"sentinel", "none"}}
 	values := slices.Repeat(Works()[:1], writers)
 	masters := []Place{{"masters", "one-down"}, {"masters", "most-down"}, {"forgetful", "one-down"}, {"forgetful", "most-down"}}
 	wait := func(replicas int) opener {
-		return func(s *Site, process int) (opened, error) {
+		return func(s *Environment, process int) (opened, error) {
 			rdb := singleClient(s, process)
 			return opened{store: newWaiting(rdb, replicas, replicasLimit), also: []io.Closer{rdb}}, nil
 		}
 	}
-	return slices.Concat([]Remedy{
+	return slices.Concat([]Mitigation{
 		{Name: "none", About: "lockupdate over one connection: updates, and locks that are only held",
 			Where: behind, open: wait(0), works: slices.Concat(values, holds())},
 		{Name: "WAIT 1", About: "the same, where an update is acknowledged when one of two replicas has it",
@@ -56,12 +56,12 @@ type withLock interface {
 	Close() error
 }
 
-func openRedlock(s *Site, _ int) (o opened, err error) {
+func openRedlock(s *Environment, _ int) (o opened, err error) {
 	var nodes []redlock.Node
 	for _, server := range s.servers {
 		rdb := newClient(s.Profile, server.Addr)
 		nodes, o.also = append(nodes, rdb), append(o.also, rdb)
 	}
-	o.store = redlock.New(nodes, redlock.Config{Lease: remedyLease, NodeTimeout: remedyLease / 10})
+	o.store = redlock.New(nodes, redlock.Config{Lease: holdLease, NodeTimeout: holdLease / 10})
 	return o, nil
 }

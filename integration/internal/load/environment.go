@@ -19,8 +19,8 @@ import (
 // Topologies returns the names that [Config] accepts.
 func Topologies() []string { return []string{"redis", "nutcracker", "codis"} }
 
-// site holds running servers, and clients that bypass any proxy.
-type site struct {
+// environment holds running servers, and clients that bypass any proxy.
+type environment struct {
 	profile *proxycompat.Profile
 	old     *redis.Client // the server that keys move from; nil: no cut-over
 	addr    string
@@ -30,8 +30,8 @@ type site struct {
 }
 
 // startSite starts a topology; its servers keep their files in dir. For a cut-over it also starts the old server.
-func startSite(ctx context.Context, topology, dir string, cutover bool) (*site, error) {
-	s := &site{}
+func startEnvironment(ctx context.Context, topology, dir string, cutover bool) (*environment, error) {
+	s := &environment{}
 	if err := s.start(ctx, topology, dir, cutover); err != nil {
 		s.close()
 		return nil, fmt.Errorf("%s: %w", topology, err)
@@ -39,7 +39,7 @@ func startSite(ctx context.Context, topology, dir string, cutover bool) (*site, 
 	return s, nil
 }
 
-func (s *site) start(ctx context.Context, topology, dir string, cutover bool) error {
+func (s *environment) start(ctx context.Context, topology, dir string, cutover bool) error {
 	backends := make([]string, 2)
 	if topology == "redis" {
 		backends = backends[:1]
@@ -81,7 +81,7 @@ func (s *site) start(ctx context.Context, topology, dir string, cutover bool) er
 }
 
 // startServer starts a server and returns a client of it.
-func (s *site) startServer(ctx context.Context, dir string) (*redis.Client, error) {
+func (s *environment) startServer(ctx context.Context, dir string) (*redis.Client, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -96,15 +96,15 @@ func (s *site) startServer(ctx context.Context, dir string) (*redis.Client, erro
 	return look, look.Ping(ctx).Err()
 }
 
-// forget drops the call log of the in-process proxy, which would look like growth of the stores.
-func (s *site) forget() {
+// dropCalls drops the call log of the in-process proxy, which would look like growth of the stores.
+func (s *environment) dropCalls() {
 	if s.codis != nil {
 		s.codis.ResetCalls()
 	}
 }
 
 // connections returns the number of connections at the server except its own, or -1 behind a proxy.
-func (s *site) connections(ctx context.Context) (int, error) {
+func (s *environment) connections(ctx context.Context) (int, error) {
 	if len(s.servers) > 1 {
 		return -1, nil
 	}
@@ -122,7 +122,7 @@ func (s *site) connections(ctx context.Context) (int, error) {
 }
 
 // stored reads all servers: the values of keys, and the names of all other keys, which belong to locks.
-func (s *site) stored(ctx context.Context, keys *keys) (values []record, locks []string, err error) {
+func (s *environment) stored(ctx context.Context, keys *keys) (values []record, locks []string, err error) {
 	values = make([]record, keys.all())
 	for _, server := range s.servers {
 		names := server.Scan(ctx, 0, "*", 1000).Iterator()
@@ -153,7 +153,7 @@ func (s *site) stored(ctx context.Context, keys *keys) (values []record, locks [
 	return values, locks, nil
 }
 
-func (s *site) close() {
+func (s *environment) close() {
 	for i := len(s.end) - 1; i >= 0; i-- {
 		s.end[i]()
 	}

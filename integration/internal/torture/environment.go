@@ -16,13 +16,13 @@ import (
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
-// Site is a running topology.
-type Site struct {
+// Environment is a running topology.
+type Environment struct {
 	Topology string
 	Profile  *proxycompat.Profile // the profile for the clients
 	Watch    bool                 // WATCH works, so that a fleet has writers on the legacy path, too
 
-	sides []*Site // the two stores of a cut-over, the old one first; nil: one store
+	sides []*Environment // the two stores of a cut-over, the old one first; nil: one store
 	has   trait
 
 	forgets bool // a killed server restarts empty
@@ -42,7 +42,7 @@ type Site struct {
 
 // client returns a new client for one process of a fleet. It has short timeouts, so that a short cell
 // contains many.
-func (s *Site) client(process int) (redis.UniversalClient, error) {
+func (s *Environment) client(process int) (redis.UniversalClient, error) {
 	switch {
 	case s.sentinels != nil:
 		return s.failoverClient(process), nil
@@ -65,11 +65,11 @@ func newClient(profile *proxycompat.Profile, addr string) *redis.Client {
 }
 
 // failoverClient gets the primary from the sentinels. All its connections go through relays.
-func (s *Site) failoverClient(process int) *redis.Client {
+func (s *Environment) failoverClient(process int) *redis.Client {
 	return redis.NewFailoverClient(s.failoverOptions(process))
 }
 
-func (s *Site) failoverOptions(process int) *redis.FailoverOptions {
+func (s *Environment) failoverOptions(process int) *redis.FailoverOptions {
 	return &redis.FailoverOptions{
 		MasterName: s.sentinels.Name(), SentinelAddrs: s.sentinels.Addrs(),
 		Protocol: 2, DisableIdentity: true, PoolSize: 32,
@@ -82,7 +82,7 @@ func (s *Site) failoverOptions(process int) *redis.FailoverOptions {
 }
 
 // clusterClient gets the slots from the nodes of a cluster. All its connections go through relays.
-func (s *Site) clusterClient(process int) *redis.ClusterClient {
+func (s *Environment) clusterClient(process int) *redis.ClusterClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs:    s.cluster.Addrs(),
 		Protocol: 2, DisableIdentity: true, PoolSize: 32,
@@ -93,7 +93,7 @@ func (s *Site) clusterClient(process int) *redis.ClusterClient {
 }
 
 // dialer connects through the relay of a process to the requested address.
-func (s *Site) dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
+func (s *Environment) dialer(process int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		addr, err := s.relays.addr(process, addr)
 		if err != nil {
@@ -104,7 +104,7 @@ func (s *Site) dialer(process int) func(ctx context.Context, network, addr strin
 }
 
 // holders returns the servers that store data: of a primary and its replicas only the primary.
-func (s *Site) holders(ctx context.Context) ([]*servers.Server, error) {
+func (s *Environment) holders(ctx context.Context) ([]*servers.Server, error) {
 	switch {
 	case s.cluster != nil:
 		return s.cluster.Masters(ctx)
@@ -119,7 +119,7 @@ func (s *Site) holders(ctx context.Context) ([]*servers.Server, error) {
 const patience = 300 * time.Millisecond
 
 // direct calls fn with a client of each server, without relays and proxies.
-func (s *Site) direct(ctx context.Context, fn func(ctx context.Context, rdb *redis.Client) error) error {
+func (s *Environment) direct(ctx context.Context, fn func(ctx context.Context, rdb *redis.Client) error) error {
 	var errs []error
 	for _, side := range s.sides {
 		errs = append(errs, side.direct(ctx, fn))
@@ -139,7 +139,7 @@ func (s *Site) direct(ctx context.Context, fn func(ctx context.Context, rdb *red
 }
 
 // one calls fn with a client of a random server.
-func (s *Site) one(ctx context.Context, rng *rand.Rand, fn func(ctx context.Context, rdb *redis.Client) error) error {
+func (s *Environment) one(ctx context.Context, rng *rand.Rand, fn func(ctx context.Context, rdb *redis.Client) error) error {
 	holders, err := s.holders(ctx)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ const calmKeys = 16
 
 // awaitCalm waits until the fleet can reach the servers again, and each has executed its backlog after a
 // hang: a script waits for that, a read may not.
-func (s *Site) awaitCalm(ctx context.Context) error {
+func (s *Environment) awaitCalm(ctx context.Context) error {
 	for _, side := range s.sides {
 		if err := side.awaitCalm(ctx); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (s *Site) awaitCalm(ctx context.Context) error {
 }
 
 // Close stops all servers and relays.
-func (s *Site) Close() {
+func (s *Environment) Close() {
 	for i := len(s.end) - 1; i >= 0; i-- {
 		s.end[i]()
 	}
