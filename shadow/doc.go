@@ -60,7 +60,7 @@
 //
 // A process does not know which calls another one dropped, nor their order. So in a fleet, a
 // key that differs is copied anew. The difference is a finding only if the hidden store
-// holds a value that is not in the key's trail. A value that returns after it was
+// holds a value that is not in ~trail:{key}. A value that returns after it was
 // overwritten, and a key that another program deleted, are a drift_gap there; while that
 // goes on, the verifier's rounds do not settle, and the end state stays closed. An expiry is
 // a finding if it is wrong again after the verifier set it. A key that lives no longer than
