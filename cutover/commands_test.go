@@ -16,7 +16,7 @@ import (
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 	"github.com/unwatch/unwatch/proxycompat/scriptcheck"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -25,7 +25,7 @@ import (
 // refuses the commands that destroy a marker.
 func TestCommandsOnAMarker(t *testing.T) {
 	long.Repeats(t)
-	profile, err := custom.Load("../cmd/migrate-check/blind-writers.yaml")
+	profile, err := profilefile.Load("../cmd/migrate-check/blind-writers.yaml")
 	require.NoError(t, err)
 	refused := func(name string) bool { return profile.Rule(name).Verdict == proxycompat.Refused }
 	r := newRig(t)

@@ -30,7 +30,7 @@
 // Redis behind the proxy: the profile then also refuses commands and arguments that this version does not
 // support.
 //
-// The sub-packages: probe tests the commands of a live address; custom reads the profile of your own proxy
+// The sub-packages: probe tests the commands of a live address; profilefile reads the profile of your own proxy
 // from a file; scriptcheck analyzes Lua scripts; proxytest has a proxy to test against.
 //
 // # How a verdict comes about

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Changes describes a proxy as a difference from a profile; zero fields change nothing. Package custom
+// Changes describes a proxy as a difference from a profile; zero fields change nothing. Package profilefile
 // reads Changes from a file.
 type Changes struct {
 	Name    string // of the new profile, lower case; required

@@ -43,7 +43,7 @@ func Hook(p *Profile) redis.Hook {
 
 type hook struct{ p *Profile }
 
-func (h hook) DialHook(next redis.DialHook) redis.DialHook { return guarded(h.p, next, nil) }
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return filtered(h.p, next, nil) }
 
 func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {

@@ -52,7 +52,7 @@ func (r reporter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 }
 
 func (r reporter) DialHook(next redis.DialHook) redis.DialHook {
-	return guarded(r.p, next, r.f)
+	return filtered(r.p, next, r.f)
 }
 
 // unhooked reports whether go-redis sends a command without calling hooks.

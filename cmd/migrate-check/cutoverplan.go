@@ -18,7 +18,7 @@ import (
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/internal/wrap"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -200,7 +200,7 @@ func memoryGate(old cutoverServer, keys int) cutover.Gate {
 // blindWriters reads MONITOR of the old store, and names the clients that send commands that destroy markers.
 func (f *cutoverFlags) blindWriters(ctx context.Context) (cutover.Gate, error) {
 	g := cutover.Gate{Name: "blind writers", Need: "none", State: cutover.GateOpen}
-	profile, err := custom.Extend(nil, "blind-writers.yaml", blindWriters)
+	profile, err := profilefile.Extend(nil, "blind-writers.yaml", blindWriters)
 	if err != nil {
 		return g, err
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/live"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 )
 
 const liveUsage = `Usage: migrate-check live ADDRESS... [flags]
@@ -140,7 +140,7 @@ func (f *liveFlags) config(words []string, env func(string) (string, bool)) (add
 	if f.monitor {
 		cfg.Monitor = &f.monitored
 	}
-	if cfg.Profile, err = custom.Open(f.profile); err != nil {
+	if cfg.Profile, err = profilefile.Open(f.profile); err != nil {
 		return nil, cfg, err
 	}
 	if cfg.Profile.Server() {

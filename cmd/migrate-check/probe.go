@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/probe"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 
 	"github.com/unwatch/unwatch/internal/wrap"
 )
@@ -138,7 +138,7 @@ func (f *probeFlags) write(report *probe.Report, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(stderr, "", codeError, err)
 	}
-	data, err := custom.Marshal(name, report.BaseProfile(), report.Changes(name).Rules)
+	data, err := profilefile.Marshal(name, report.BaseProfile(), report.Changes(name).Rules)
 	if err != nil {
 		return fail(stderr, "", codeError, err)
 	}

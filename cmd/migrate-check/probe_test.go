@@ -14,7 +14,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
@@ -46,7 +46,7 @@ func TestProbeDiffers(t *testing.T) {
 	assert.Contains(t, r.stderr, `wrote the profile "ours" to`)
 	assert.Contains(t, r.stdout, "differences from codis")
 
-	profile, err := custom.Load(file)
+	profile, err := profilefile.Load(file)
 	require.NoError(t, err)
 	assert.Equal(t, "ours", profile.Name())
 	assert.Equal(t, proxycompat.Closes, profile.Rule("WATCH").Verdict)
@@ -177,7 +177,7 @@ func TestProbeOutput(t *testing.T) {
 
 	r = try(t.Context(), "probe", proxy.Addr(), "-o", file, "-f")
 	assert.Equal(t, codeOK, r.code, r.stderr)
-	profile, err := custom.Load(file)
+	profile, err := profilefile.Load(file)
 	require.NoError(t, err)
 	assert.Equal(t, "ours", profile.Name())
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/probe"
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 )
 
 // config reads the files of the flags: the profile, the password, the authorities.
@@ -36,10 +36,10 @@ func (f *probeFlags) config(env func(string) (string, bool)) (probe.Config, erro
 }
 
 func (f *probeFlags) lookup() (*proxycompat.Profile, error) {
-	if f.output.name != "" && custom.IsPath(f.profile) {
+	if f.output.name != "" && profilefile.IsPath(f.profile) {
 		return nil, errors.New("-o: a profile can be written with a base that has a NAME, and -profile is a file")
 	}
-	return custom.Open(f.profile)
+	return profilefile.Open(f.profile)
 }
 
 // profileName derives the name of a profile from that of its file.

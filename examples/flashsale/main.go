@@ -22,7 +22,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
@@ -86,7 +86,7 @@ func parseFlags(args []string) (cfg config, err error) {
 
 // openProfile returns the profile of a proxy that can run the updates.
 func openProfile(name string) (*proxycompat.Profile, error) {
-	profile, err := custom.Open(name)
+	profile, err := profilefile.Open(name)
 	if err != nil {
 		return nil, err
 	}

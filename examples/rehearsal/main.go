@@ -25,7 +25,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -129,7 +129,7 @@ func (c *config) complete(profile string, rest []string) (err error) {
 	case c.events < 500 || c.events > dayEvents:
 		return fmt.Errorf("-events is %d; use 500 to %d", c.events, dayEvents)
 	}
-	if c.profile, err = custom.Open(profile); err != nil {
+	if c.profile, err = profilefile.Open(profile); err != nil {
 		return err
 	}
 	rule := c.profile.Rule("EVALSHA")

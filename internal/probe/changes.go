@@ -12,7 +12,7 @@ import (
 func (r *Report) BaseProfile() *proxycompat.Profile { return r.base }
 
 // Changes returns the differences as rules of a new profile, for [proxycompat.Profile.Extend] of
-// [Report.BaseProfile], and for a file of package custom. name is the name of the new profile: one word in
+// [Report.BaseProfile], and for a file of package profilefile. name is the name of the new profile: one word in
 // lower case.
 //
 // A command without an answer in time is no difference, and makes no rule.

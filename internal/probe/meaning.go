@@ -32,13 +32,13 @@ func (m *meanings) profile(r *Report) {
 	case len(r.Likeness) == 0:
 		m.add("Nothing can be said of this address: %s.", r.NotEnough())
 	case r.Likeness[0].share() < familiar:
-		m.add("No known profile fits: describe this proxy in a file of its own (proxycompat/custom), beginning with these differences.")
+		m.add("No known profile fits: describe this proxy in a file of its own (proxycompat/profilefile), beginning with these differences.")
 	case r.Given && r.Base != r.Likeness[0].Lookup && len(r.Differences) > r.Likeness[0].Differs():
 		m.add("It is less like %s, which was expected, than like %s.", r.Base, r.Likeness[0].Lookup)
 	case len(r.Differences) > 0 && r.Given:
-		m.add("Use %s with the differences as rules of your own: proxycompat.Profile.Extend, or a file for proxycompat/custom.", r.Base)
+		m.add("Use %s with the differences as rules of your own: proxycompat.Profile.Extend, or a file for proxycompat/profilefile.", r.Base)
 	case len(r.Differences) > 0:
-		m.add("Use proxycompat.Lookup(%q), and the differences as rules: Profile.Extend, or a file for proxycompat/custom.", r.Lookup())
+		m.add("Use proxycompat.Lookup(%q), and the differences as rules: Profile.Extend, or a file for proxycompat/profilefile.", r.Lookup())
 	case r.Given:
 		m.add("It is as %s says.", r.Base)
 	default:

@@ -97,7 +97,7 @@ func houseRules() []rule {
 			"the common part of all entities depends on no entity and no path"},
 		{"proxycompat", []string{"rmw", goRedis, "internal/resp"},
 			"what a proxy permits is asked by the paths, never the other way round"},
-		{"proxycompat/custom", []string{"proxycompat", yaml},
+		{"proxycompat/profilefile", []string{"proxycompat", yaml},
 			"services must not link the file reader, so package proxycompat does not depend on YAML"},
 		{"internal/probe", []string{"proxycompat", "internal/resp", "internal/wrap"},
 			"the probe speaks the wire protocol itself: a client would hide which connection was closed"},

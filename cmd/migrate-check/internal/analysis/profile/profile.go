@@ -10,7 +10,7 @@ import (
 
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rediscalls"
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 )
 
 //go:embed doc.go
@@ -50,7 +50,7 @@ func Of(pass *analysis.Pass) *proxycompat.Profile {
 
 // Load returns the profile of a name, or of a file.
 func Load(name string) (*proxycompat.Profile, error) {
-	p, err := custom.Open(name)
+	p, err := profilefile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}

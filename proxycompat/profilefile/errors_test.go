@@ -1,4 +1,4 @@
-package custom_test
+package profilefile_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 )
 
 const good = "    verdict: ok\n    why: w\n    source: s\n"
@@ -19,7 +19,7 @@ type failure struct{ data, want string }
 func fails(t *testing.T, base *proxycompat.Profile, file string, failures ...failure) {
 	t.Helper()
 	for _, of := range failures {
-		_, err := custom.Extend(base, file, []byte(of.data))
+		_, err := profilefile.Extend(base, file, []byte(of.data))
 		assert.EqualError(t, err, of.want, "%q", of.data)
 	}
 }
@@ -104,7 +104,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestAllErrorsInTheOrderOfTheLines(t *testing.T) {
-	_, err := custom.Extend(nil, "dir/f.yml", []byte(`
+	_, err := profilefile.Extend(nil, "dir/f.yml", []byte(`
 commands:
   - verdict: fine
     keys: x
@@ -160,7 +160,7 @@ func TestManyErrors(t *testing.T) {
 		"bomb":    "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nname: *c\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := custom.Extend(proxycompat.Codis32(), "f", []byte(data))
+			_, err := profilefile.Extend(proxycompat.Codis32(), "f", []byte(data))
 			require.Error(t, err)
 			for line := range strings.SplitSeq(err.Error(), "\n") {
 				require.Less(t, len(line), 400)

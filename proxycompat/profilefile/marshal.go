@@ -1,4 +1,4 @@
-package custom
+package profilefile
 
 import (
 	"bytes"
@@ -29,11 +29,11 @@ func Marshal(name string, base *proxycompat.Profile, rules []proxycompat.RuleCha
 	}
 	want, err := over.Extend(proxycompat.Changes{Name: name, Rules: rules})
 	if err != nil {
-		return nil, fmt.Errorf("custom: not written: %w", err)
+		return nil, fmt.Errorf("profilefile: not written: %w", err)
 	}
 	data, err := encode(name, base, rules)
 	if err != nil {
-		return nil, fmt.Errorf("custom: not written: %w", err)
+		return nil, fmt.Errorf("profilefile: not written: %w", err)
 	}
 	// No file is better than one that Extend rejects, or reads as another profile.
 	if base != nil {
@@ -44,7 +44,7 @@ func Marshal(name string, base *proxycompat.Profile, rules []proxycompat.RuleCha
 		err = errors.New("a text would be read as another one")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("custom: not written, for it could not be read: %w", err)
+		return nil, fmt.Errorf("profilefile: not written, for it could not be read: %w", err)
 	}
 	return data, nil
 }
@@ -56,7 +56,7 @@ func nameable(base *proxycompat.Profile) error {
 		err = errors.New("it was changed since Lookup returned it")
 	}
 	if err != nil {
-		return fmt.Errorf("custom: a file cannot name the base %s; give nil, and the base to Extend: %w", base.Name(), err)
+		return fmt.Errorf("profilefile: a file cannot name the base %s; give nil, and the base to Extend: %w", base.Name(), err)
 	}
 	return nil
 }
@@ -95,9 +95,9 @@ func (s plainText) MarshalYAML() (any, error) {
 
 func encode(name string, base *proxycompat.Profile, rules []proxycompat.RuleChange) ([]byte, error) {
 	f := file{Name: name}
-	load := `custom.Load("FILE"),`
+	load := `profilefile.Load("FILE"),`
 	if base == nil {
-		load = `custom.Extend(base, "FILE", data), base being the profile that it changes,`
+		load = `profilefile.Extend(base, "FILE", data), base being the profile that it changes,`
 	} else {
 		f.Base = base.Name()
 	}
@@ -113,8 +113,8 @@ func encode(name string, base *proxycompat.Profile, rules []proxycompat.RuleChan
 	}
 	var out bytes.Buffer
 	out.WriteString("# What a Redis proxy permits, as what differs from the profile of its base.\n" +
-		"# Load it with " + load + " of github.com/unwatch/unwatch/proxycompat/custom.\n" +
-		"# Editors check it against what custom.Schema returns.\n")
+		"# Load it with " + load + " of github.com/unwatch/unwatch/proxycompat/profilefile.\n" +
+		"# Editors check it against what profilefile.Schema returns.\n")
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
 	err := encoder.Encode(f)

@@ -1,14 +1,14 @@
-package custom_test
+package profilefile_test
 
 import (
 	"fmt"
 
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 )
 
 func ExampleExtend() {
-	profile, err := custom.Extend(nil, "rooms-proxy.yaml", []byte(`
+	profile, err := profilefile.Extend(nil, "rooms-proxy.yaml", []byte(`
 name: rooms-proxy
 base: codis
 backend: "6.2"
@@ -34,7 +34,7 @@ commands:
 
 // All that is wrong is reported at once.
 func ExampleExtend_errors() {
-	_, err := custom.Extend(nil, "rooms-proxy.yaml", []byte(`
+	_, err := profilefile.Extend(nil, "rooms-proxy.yaml", []byte(`
 name: rooms-proxy
 base: codis
 idle: 30
@@ -56,7 +56,7 @@ commands:
 }
 
 func ExampleMarshal() {
-	data, err := custom.Marshal("rooms-proxy", proxycompat.Codis32(), []proxycompat.RuleChange{{
+	data, err := profilefile.Marshal("rooms-proxy", proxycompat.Codis32(), []proxycompat.RuleChange{{
 		Commands: []string{"OBJECT", "CLIENT ID"}, Verdict: "ok", Args: "1+",
 		Why: "passed on since our patch", Source: "observed: build 1234",
 	}})
@@ -67,8 +67,8 @@ func ExampleMarshal() {
 	fmt.Print(string(data))
 	// Output:
 	// # What a Redis proxy permits, as what differs from the profile of its base.
-	// # Load it with custom.Load("FILE"), of github.com/unwatch/unwatch/proxycompat/custom.
-	// # Editors check it against what custom.Schema returns.
+	// # Load it with profilefile.Load("FILE"), of github.com/unwatch/unwatch/proxycompat/profilefile.
+	// # Editors check it against what profilefile.Schema returns.
 	// name: rooms-proxy
 	// base: codis
 	// commands:

@@ -13,11 +13,11 @@ import (
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
-// guardConn parses the commands written to a connection and sends only whole, permitted ones. If a write
+// filterConn parses the commands written to a connection and sends only whole, permitted ones. If a write
 // contains a refused command, no byte of that write is sent and the connection ends: the caller can no
-// longer know what was sent. Every later Write and Read returns the reason. With report set, guardConn
+// longer know what was sent. Every later Write and Read returns the reason. With report set, filterConn
 // sends everything and reports only the commands that bypass hooks.
-type guardConn struct {
+type filterConn struct {
 	net.Conn
 	p      *Profile
 	report func(*RefusedError)
@@ -30,8 +30,8 @@ type guardConn struct {
 	args    [][]byte   // reused
 }
 
-// guarded makes guardConns of the connections of next. A nil report refuses commands.
-func guarded(p *Profile, next redis.DialHook, report func(context.Context, *RefusedError)) redis.DialHook {
+// filtered makes filterConns of the connections of next. A nil report refuses commands.
+func filtered(p *Profile, next redis.DialHook, report func(context.Context, *RefusedError)) redis.DialHook {
 	if p.permitsAll() {
 		return next
 	}
@@ -40,54 +40,54 @@ func guarded(p *Profile, next redis.DialHook, report func(context.Context, *Refu
 		if err != nil {
 			return nil, err
 		}
-		g := &guardConn{Conn: conn, p: p}
+		c := &filterConn{Conn: conn, p: p}
 		if report != nil {
-			g.report = func(refused *RefusedError) { report(context.WithoutCancel(ctx), refused) }
+			c.report = func(refused *RefusedError) { report(context.WithoutCancel(ctx), refused) }
 		}
-		return keepSyscall(g, conn), nil
+		return keepSyscall(c, conn), nil
 	}
 }
 
-func (g *guardConn) Write(b []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if dead := g.dead.Load(); dead != nil {
+func (c *filterConn) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if dead := c.dead.Load(); dead != nil {
 		return 0, *dead
 	}
-	if g.blind {
-		return g.Conn.Write(b)
+	if c.blind {
+		return c.Conn.Write(b)
 	}
 	buf := b
-	if len(g.pending) > 0 {
-		g.pending = append(g.pending, b...)
-		buf = g.pending
+	if len(c.pending) > 0 {
+		c.pending = append(c.pending, b...)
+		buf = c.pending
 	}
-	pass, err := g.scan(buf)
-	if err != nil && g.report != nil {
-		g.blind, pass, err = true, len(buf), nil
+	pass, err := c.scan(buf)
+	if err != nil && c.report != nil {
+		c.blind, pass, err = true, len(buf), nil
 	}
 	if err != nil {
-		g.dead.Store(&err)
-		_ = g.Conn.Close() // wakes a blocked Read
+		c.dead.Store(&err)
+		_ = c.Conn.Close() // wakes a blocked Read
 		return 0, asSubscribeAnswer(err)
 	}
 	held := len(buf) - len(b) // bytes from earlier writes
 	if pass > 0 {
-		if n, err := g.Conn.Write(buf[:pass]); err != nil {
+		if n, err := c.Conn.Write(buf[:pass]); err != nil {
 			return min(max(n-held, 0), len(b)), err
 		}
 	}
-	g.pending = append(g.pending[:0], buf[pass:]...)
-	if pass > 0 && len(g.pending) == 0 && cap(g.pending) > 1<<20 {
-		g.pending = nil // so that one large value does not keep a large buffer alive
+	c.pending = append(c.pending[:0], buf[pass:]...)
+	if pass > 0 && len(c.pending) == 0 && cap(c.pending) > 1<<20 {
+		c.pending = nil // so that one large value does not keep a large buffer alive
 	}
 	return len(b), nil
 }
 
-func (g *guardConn) Read(b []byte) (int, error) {
-	n, err := g.Conn.Read(b)
+func (c *filterConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
 	if err != nil {
-		if dead := g.dead.Load(); dead != nil {
+		if dead := c.dead.Load(); dead != nil {
 			return n, *dead
 		}
 	}
@@ -105,24 +105,24 @@ func asSubscribeAnswer(err error) error {
 }
 
 // scan returns the number of bytes of buf that are complete commands, all permitted.
-func (g *guardConn) scan(buf []byte) (pass int, err error) {
+func (c *filterConn) scan(buf []byte) (pass int, err error) {
 	for pass < len(buf) {
 		var n int
-		n, g.args, err = resp.ScanCommand(buf[pass:], g.args, resp.Limits{})
+		n, c.args, err = resp.ScanCommand(buf[pass:], c.args, resp.Limits{})
 		if err != nil {
 			return 0, fmt.Errorf("proxycompat: not sent, these bytes are no command: %w", err)
 		}
 		if n == 0 {
 			break
 		}
-		if err := g.p.checkBytes(g.args); err != nil && g.report == nil {
+		if err := c.p.checkBytes(c.args); err != nil && c.report == nil {
 			return 0, err
 		} else if refused, ok := errors.AsType[*RefusedError](err); ok && unhooked(refused) {
-			g.report(refused)
+			c.report(refused)
 		}
 		pass += n
 	}
-	clear(g.args[:cap(g.args)]) // the arguments alias the caller's buffer
+	clear(c.args[:cap(c.args)]) // the arguments alias the caller's buffer
 	return pass, nil
 }
 

@@ -1,4 +1,4 @@
-package custom_test
+package profilefile_test
 
 import (
 	"math/rand/v2"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 )
 
 // awkward are texts that YAML would read as other types.
@@ -73,14 +73,14 @@ func TestMarshalRefuses(t *testing.T) {
 		rules []proxycompat.RuleChange
 		want  string
 	}{
-		{"My Proxy", codis, nil, `custom: not written: proxycompat: bad name "My Proxy"`},
+		{"My Proxy", codis, nil, `profilefile: not written: proxycompat: bad name "My Proxy"`},
 		{"mine", codis, []proxycompat.RuleChange{rule("GET", "w"), rule("A B C", "w")}, "proxycompat: rule 2: "},
 		{"mine", codis, []proxycompat.RuleChange{rule("GET", "w"), rule("get", "w")}, "a second rule for"},
-		{"mine", codis, []proxycompat.RuleChange{rule("GET", "\xff")}, "custom: not written"},
-		{"other", codis.AllowTagged(), nil, "custom: a file cannot name the base codis; give nil"},
-		{"other", mine, nil, "custom: a file cannot name the base mine; give nil"},
+		{"mine", codis, []proxycompat.RuleChange{rule("GET", "\xff")}, "profilefile: not written"},
+		{"other", codis.AllowTagged(), nil, "profilefile: a file cannot name the base codis; give nil"},
+		{"other", mine, nil, "profilefile: a file cannot name the base mine; give nil"},
 	} {
-		_, err := custom.Marshal(c.name, c.base, c.rules)
+		_, err := profilefile.Marshal(c.name, c.base, c.rules)
 		require.ErrorContains(t, err, c.want)
 		var bad *proxycompat.RuleError
 		if strings.Contains(c.want, "rule 2") {
@@ -105,13 +105,13 @@ func FuzzMarshal(f *testing.F) {
 		rule := proxycompat.RuleChange{Commands: []string{"X"}, Verdict: "ok", Why: why, Source: why, Instead: instead}
 		rules := append(randomRules(r), rule)
 		for _, of := range []struct{ written, read *proxycompat.Profile }{{base, nil}, {nil, base}} {
-			data, err := custom.Marshal("mine", of.written, rules)
+			data, err := profilefile.Marshal("mine", of.written, rules)
 			if !utf8.ValidString(why+instead) || why == "" {
 				require.Error(t, err)
 				continue
 			}
 			require.NoError(t, err)
-			got, err := custom.Extend(of.read, "mine.yaml", data)
+			got, err := profilefile.Extend(of.read, "mine.yaml", data)
 			require.NoError(t, err)
 			require.Equal(t, extended(t, base, proxycompat.Changes{Name: "mine", Rules: rules}), got, "%s", data)
 		}

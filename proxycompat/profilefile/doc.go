@@ -1,4 +1,4 @@
-// Package custom reads the profile of your own proxy from a YAML or JSON file.
+// Package profilefile reads the profile of your own proxy from a YAML or JSON file.
 //
 // A proxy may be patched, configured, or in front of servers of another version, so that no profile of
 // [proxycompat.Lookup] describes it exactly. A file lists the differences:
@@ -27,7 +27,7 @@
 // and [proxycompat.RuleChange]. For a proxy that closes the connection on a refused command, write closes:
 // true instead of refusal. [Schema] describes each key, and lets an editor check them.
 //
-//	profile, err := custom.Load("rooms-proxy.yaml")
+//	profile, err := profilefile.Load("rooms-proxy.yaml")
 //
 // # Errors
 //
@@ -40,4 +40,4 @@
 // that YAML would convert to another type, such as a number.
 //
 // Functions of this package may be called concurrently.
-package custom
+package profilefile

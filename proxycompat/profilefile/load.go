@@ -1,4 +1,4 @@
-package custom
+package profilefile
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func IsPath(nameOrPath string) bool {
 func Load(path string) (*proxycompat.Profile, error) {
 	data, err := read(path)
 	if err != nil {
-		return nil, fmt.Errorf("custom: %w", err)
+		return nil, fmt.Errorf("profilefile: %w", err)
 	}
 	return Extend(nil, path, data)
 }

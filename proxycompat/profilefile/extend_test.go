@@ -1,4 +1,4 @@
-package custom_test
+package profilefile_test
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/proxycompat"
-	"github.com/unwatch/unwatch/proxycompat/custom"
+	"github.com/unwatch/unwatch/proxycompat/profilefile"
 )
 
 const everyKey = `
@@ -72,7 +72,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 			assert.False(t, of.Field(i).IsZero(), "%s is said nowhere", of.Type().Field(i).Name)
 		}
 	}
-	got, err := custom.Extend(nil, "mine.yaml", []byte(everyKey))
+	got, err := profilefile.Extend(nil, "mine.yaml", []byte(everyKey))
 	require.NoError(t, err)
 	assert.Equal(t, extended(t, proxycompat.Twemproxy05(), c), got)
 }
@@ -98,7 +98,7 @@ func TestUnusualValidFiles(t *testing.T) {
 		"surrogates": {`{"name": "mine", "title": "\ud83d\ude00\/"}`, proxycompat.Changes{Name: "mine", Title: "😀/"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := custom.Extend(base, "mine", []byte(of.data))
+			got, err := profilefile.Extend(base, "mine", []byte(of.data))
 			require.NoError(t, err)
 			assert.Equal(t, extended(t, base, of.want), got)
 			assert.Equal(t, proxycompat.Codis32(), base, "the base is as it was")
@@ -115,20 +115,20 @@ func written(t *testing.T, data string) string {
 }
 
 func TestLoad(t *testing.T) {
-	got, err := custom.Load(written(t, everyKey))
+	got, err := profilefile.Load(written(t, everyKey))
 	require.NoError(t, err)
 	assert.Equal(t, extended(t, proxycompat.Twemproxy05(), everyChange()), got)
 
-	_, err = custom.Load(filepath.Join(t.TempDir(), "missing.yaml"))
+	_, err = profilefile.Load(filepath.Join(t.TempDir(), "missing.yaml"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = custom.Load(t.TempDir())
+	_, err = profilefile.Load(t.TempDir())
 	require.Error(t, err)
 	for data, want := range map[string]string{
 		"base: codis\n": ":1:1: no name: how the profile is called, one word in lower case",
-		everyKey + strings.Repeat("#", custom.MaxSize): ":1: the file is larger than 1048576 bytes",
+		everyKey + strings.Repeat("#", profilefile.MaxSize): ":1: the file is larger than 1048576 bytes",
 	} {
 		path := written(t, data)
-		_, err = custom.Load(path)
+		_, err = profilefile.Load(path)
 		require.EqualError(t, err, path+want)
 	}
 }
@@ -138,14 +138,14 @@ func TestOpen(t *testing.T) {
 	for given, want := range map[string]string{
 		"codis": "codis", "CODIS": "codis", "codis@3.2": "codis@3.2", "envoy-old@7.0": "envoy-old@7.0", file: "rooms",
 	} {
-		p, err := custom.Open(given)
+		p, err := profilefile.Open(given)
 		require.NoError(t, err, given)
 		assert.Equal(t, want, p.Name(), given)
 	}
 	for given, want := range map[string]string{
 		"haproxy": "known are alibaba, ", "codis@new": "bad version", "missing.yaml": "missing.yaml", "./missing": "missing",
 	} {
-		_, err := custom.Open(given)
+		_, err := profilefile.Open(given)
 		require.ErrorContains(t, err, want, given)
 	}
 }
@@ -166,7 +166,7 @@ func FuzzExtend(f *testing.F) {
 			base = proxycompat.Codis32()
 		}
 		for _, file := range []string{"f.yaml", "f.json"} {
-			p, err := custom.Extend(base, file, data)
+			p, err := profilefile.Extend(base, file, data)
 			if err == nil {
 				require.NotEmpty(t, p.Name())
 			} else {
