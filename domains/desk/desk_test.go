@@ -159,7 +159,9 @@ func TestRefusals(t *testing.T) {
 			return errOf(d.Open(ctx, d.op(), "s2", queuedOf("v")))
 		}},
 		"open under a name that is taken": {session.ErrSessionExists, func(d fixture) error {
-			err := errOf(d.Open(ctx, d.op(), "s", queuedOf("v")))
+			s, calls := counted(d.store)
+			err := errOf(s.Open(ctx, d.op(), "s", queuedOf("v")))
+			assert.Equal(d.t, 1, calls["read session"], "no race was lost")
 			assert.Empty(d.t, d.store.(*observedStore).visitors["v"])
 			return err
 		}},
@@ -238,6 +240,15 @@ func TestEndlessRaces(t *testing.T) {
 		require.ErrorIs(t, race(racing), session.ErrMovedOn)
 	}
 	w.quiet(t)
+}
+
+// An Open that fails leaves the visitor's entry as it was reserved, so that it ends.
+func TestFailedOpen(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w)
+	err := errOf(failing(w, "session:s", false, unavailable).Open(t.Context(), d.op(), "s", queuedOf("v")))
+	require.ErrorIs(t, err, rmw.ErrUnavailable)
+	assert.Equal(t, session.Reserved, w.visitors["v"].State)
 }
 
 // The failure of a step after a commit is reported to Unfinished after FinishTimeout, the other steps run, and a Reap

@@ -182,9 +182,9 @@ func (s service) fence(ctx context.Context, at time.Time, sessionID string) erro
 	return errOf(s.sessions.Fence(ctx, sessionID, at, n.Epoch))
 }
 
-// remove removes an agent's key.
-func (s service) remove(ctx context.Context, agentID string) error {
-	return errOf(s.store.Update(ctx, rmw.Key{Name: "agent:" + agentID}, func(context.Context, rmw.Value) (rmw.Value, error) {
+// remove removes a key.
+func (s service) remove(ctx context.Context, key string) error {
+	return errOf(s.store.Update(ctx, rmw.Key{Name: key}, func(context.Context, rmw.Value) (rmw.Value, error) {
 		return rmw.Value{}, nil
 	}))
 }

@@ -220,11 +220,33 @@ func TestRemovedAgent(t *testing.T) {
 				id = d.addSlots(map[kind]int{unconfirmed: 1})[unconfirmed][0]
 			}
 			// before the commit, or before the agent's update
-			require.NoError(t, do(interrupted(w, theCommit, false, func() { require.NoError(t, d.remove(t.Context(), "a")) }), d.now))
+			require.NoError(t, do(interrupted(w, theCommit, false, func() { require.NoError(t, d.remove(t.Context(), "agent:a")) }), d.now))
 			assert.Equal(t, session.Queued, d.get(id).Status)
 			d.ok(d.Close(t.Context(), d.op(), id, session.ByVisitor))
 		})
 	}
+}
+
+// Of the sessions of a removed agent, one that is gone is no failure, and one that fails is named. The others are requeued.
+func TestSessionsOfRemovedAgent(t *testing.T) {
+	w := newObservedStore()
+	d := newFixture(t, w)
+	ids := d.addSlots(map[kind]int{unconfirmed: 3})[unconfirmed]
+	s := around(w, func(ctx context.Context, c call, run func() error) error {
+		if c.n == 5 { // Reap: 1 the agent, 2 to 4 the sessions, 5 the agent
+			require.NoError(t, d.remove(ctx, "agent:a"))
+			require.NoError(t, d.remove(ctx, "session:"+ids[0]))
+		}
+		if c.update && c.key == "session:"+ids[1] {
+			return rmw.ErrUnavailable
+		}
+		return run()
+	})
+	err := errOf(s.Reap(t.Context(), d.now, "a"))
+	require.ErrorIs(t, err, rmw.ErrUnavailable)
+	assert.ErrorContains(t, err, ids[1])
+	assert.Equal(t, 1, strings.Count(err.Error(), "session"), "no other is named: %v", err)
+	assert.Equal(t, session.Queued, d.get(ids[2]).Status)
 }
 
 // A session that cannot be read or fenced is named in the error, and the other slots are settled. Another Reap, or the
