@@ -102,16 +102,20 @@ func TestLockstepCopiesTheExpiry(t *testing.T) {
 	})
 }
 
-// A key may expire in the hidden store before a call of it is played there.
+// A late call sets the expiry that is left. A key may expire in the hidden store before a call of it is played there.
 func TestLockstepOfAnExpiredKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		serving := rmwtest.NewMemory()
 		hidden := before(func(context.Context, rmw.Key) error { time.Sleep(time.Second); return nil })
-		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Sole: true})
+		s := open(t, serving, hidden, shadow.Config{Sole: true})
 		key := rmw.Key{Name: "k", TTL: 10 * time.Second}
 		set(t, s, key, rmw.String("a"))
 		require.NoError(t, s.Drain(t.Context()))
+		_, want, err := serving.Get(t.Context(), "k")
+		require.NoError(t, err)
 		_, left, err := hidden.Get(t.Context(), "k")
 		require.NoError(t, err)
+		assert.Equal(t, want, left)
 		time.Sleep(left - 100*time.Millisecond)
 		set(t, s, key, rmw.String("b"))
 		r := quiet(t, s)
