@@ -2,6 +2,7 @@ package shadow_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"sync"
 	"testing"
@@ -121,6 +122,43 @@ func TestLockstepOfAnExpiredKey(t *testing.T) {
 		r := quiet(t, s)
 		assert.Equal(t, map[report.Class]int64{report.Match: 2}, r.Operations[0].Tallies[report.Lockstep].Classes)
 	})
+}
+
+// A hidden path that does not hold the value that it was just given has lost it. For a minute after a write with an
+// unknown outcome, that write may have replaced the value instead, and proves nothing.
+func TestLockstepOfALateWrite(t *testing.T) {
+	for name, tc := range map[string]struct{ unknown, late int }{ // the number of updates, and the one before which "a" arrives
+		"of an update":  {1, 6}, // a, seed a, b, c, which finds nothing, seed b, c
+		"and of a seed": {2, 4}, // a, seed a, seed b, c
+	} {
+		for pause, want := range map[time.Duration]report.Class{time.Second: report.DriftGap, 2 * time.Minute: report.ValueDiffers} {
+			run(t, fmt.Sprint(name, ", ", pause), func(t *testing.T) {
+				hidden, n := newMutant(), 0
+				hidden.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
+					if key.Name == "k" {
+						if n++; n <= tc.unknown {
+							return rmw.Result{}, rmw.ErrOutcomeUnknown
+						} else if n == tc.late {
+							require.NoError(t, hidden.Set(ctx, "k", rmw.String("a"), rmw.NoTTL))
+						}
+					}
+					return hidden.Memory.Update(ctx, key, fn)
+				}
+				s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Sole: true})
+				for _, text := range []string{"a", "b", "c"} {
+					if text == "c" { // the key has expired there
+						require.NoError(t, hidden.Set(t.Context(), "k", rmw.Value{}, rmw.NoTTL))
+					}
+					set(t, s, rmw.Key{Name: "k"}, rmw.String(text))
+					require.NoError(t, s.Drain(t.Context()))
+					time.Sleep(pause)
+				}
+				classes := drained(t, s).Operations[0].Tallies[report.Lockstep].Classes
+				delete(classes, report.Match) // b
+				assert.Equal(t, map[report.Class]int64{want: 1}, classes)
+			})
+		}
+	}
 }
 
 // A path may guard and write only the fields of a hash that fn changes. Other fields may
