@@ -99,6 +99,7 @@ func TestLockstepCopiesTheExpiry(t *testing.T) {
 		require.NoError(t, serving.Set(t.Context(), "k", rmw.String("a"), time.Hour))
 		s := open(t, serving, rmwtest.NewMemory(), shadow.Config{Sole: true})
 		set(t, s, rmw.Key{Name: "k"}, rmw.String("b")) // keeps the expiry
+		assert.Equal(t, map[report.Class]int64{report.Match: 1}, drained(t, s).Operations[0].Tallies[report.Lockstep].Classes)
 		assert.EqualValues(t, 1, verified(t, s, 1).Equal)
 	})
 }
@@ -209,5 +210,16 @@ func TestKeyChangesItsKind(t *testing.T) {
 		}
 		assert.EqualValues(t, 1, verified(t, s, 1).Equal)
 		quiet(t, s)
+	})
+}
+
+// Another program has stored a hash where a call writes a string. The call was not played, and blames nothing.
+func TestLockstepOfAnotherKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hidden := rmwtest.NewMemory()
+		require.NoError(t, hidden.Set(t.Context(), "k", rmw.Hash(map[string]string{"f": "v"}), rmw.NoTTL))
+		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Sole: true})
+		set(t, s, rmw.Key{Name: "k"}, rmw.String("v"))
+		assert.Equal(t, map[report.Class]int64{report.DriftGap: 1}, quiet(t, s).Operations[0].Tallies[report.Lockstep].Classes)
 	})
 }
