@@ -90,7 +90,7 @@ func TestRenewalsPauseDuringAnOutage(t *testing.T) {
 	require.NoError(t, err)
 	restore := p.network.Cut()
 	defer restore()
-	<-h.Context().Done()
+	until(t, "the hold ends", func() bool { return h.Context().Err() != nil })
 	assert.ErrorIs(t, context.Cause(h.Context()), rmw.ErrLockLost)
 	assert.Less(t, p.count(keepAlive), 20, "one for each sixteenth of a lease at most")
 	require.ErrorIs(t, h.Unlock(), rmw.ErrLockLost)
