@@ -56,12 +56,12 @@ const playAsProgram = "UNWATCH_TEST_REHEARSAL"
 // The work of all acts is counted, since its time depends on the machine and on what runs beside it:
 // 7.5 GB in 31 million objects, and 85 garbage collections, were 12 seconds of CPU.
 func TestLongWorkOfARehearsal(t *testing.T) {
-	const work = "\nallocated: %d MB in %d objects, %d collections\n"
+	const allocated, work = "\nallocated: ", "%d MB in %d objects, %d collections"
 	if os.Getenv(playAsProgram) != "" {
 		code := mainCode([]string{"-report", "-"})
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		fmt.Printf(work, m.TotalAlloc/1e6, m.Mallocs, m.NumGC)
+		fmt.Printf(allocated+work+"\n", m.TotalAlloc/1e6, m.Mallocs, m.NumGC)
 		os.Exit(code)
 	}
 	long.Only(t)
@@ -70,11 +70,13 @@ func TestLongWorkOfARehearsal(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLongWorkOfARehearsal$") //nolint:gosec // this program
 	cmd.Env = append(os.Environ(), playAsProgram+"=1", "GOGC=100")
-	out, err := cmd.Output()
-	require.NoError(t, err, string(out))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Run(), out.String())
+	_, counted, _ := strings.Cut(out.String(), allocated)
 	var megabytes, objects, collections int
-	_, err = fmt.Sscanf(string(out[max(bytes.LastIndex(out, []byte("\nallocated: ")), 0):]), work, &megabytes, &objects, &collections)
-	require.NoError(t, err, string(out))
+	_, err := fmt.Sscanf(counted, work, &megabytes, &objects, &collections)
+	require.NoError(t, err, out.String())
 	t.Logf("%d MB in %d objects, %d collections", megabytes, objects, collections)
 	assert.Less(t, megabytes, 10_000)
 	assert.Less(t, objects, 45_000_000)
