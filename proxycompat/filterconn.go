@@ -14,9 +14,9 @@ import (
 )
 
 // filterConn parses the commands written to a connection and sends only whole, permitted ones. If a write
-// contains a refused command, no byte of that write is sent and the connection ends: the caller can no
-// longer know what was sent. Every later Write and Read returns the reason. With report set, filterConn
-// sends everything and reports only the commands that bypass hooks.
+// contains a refused command, filterConn sends no byte of that write and ends the connection, since the
+// caller cannot tell which commands were sent. Every later Write and Read returns the reason. With report
+// set, filterConn sends everything and reports only the commands that bypass hooks.
 type filterConn struct {
 	net.Conn
 	p      *Profile

@@ -242,7 +242,7 @@ func TestEndlessRaces(t *testing.T) {
 	w.quiet(t)
 }
 
-// An Open that fails leaves the visitor's entry as it was reserved, so that it ends.
+// An Open that fails does not confirm the visitor's entry, so the reservation ends.
 func TestFailedOpen(t *testing.T) {
 	w := newObservedStore()
 	d := newFixture(t, w)

@@ -227,7 +227,8 @@ func TestRemovedAgent(t *testing.T) {
 	}
 }
 
-// Of the sessions of a removed agent, one that is gone is no failure, and one that fails is named. The others are requeued.
+// A Reap of an agent that is removed meanwhile requeues the agent's sessions. It skips a session that is gone, and names one
+// that fails.
 func TestSessionsOfRemovedAgent(t *testing.T) {
 	w := newObservedStore()
 	d := newFixture(t, w)

@@ -28,7 +28,7 @@ func (r record) with(number uint64) record { return record{r.n + 1, r.sum + numb
 
 func (r record) value() rmw.Value { return rmw.String(fmt.Sprintf("%d %x", r.n, r.sum)) }
 
-// expectation is what the callers know of one key.
+// expectation counts the updates of one key by the answers to their callers.
 type expectation struct {
 	acknowledged, unknown atomic.Int64
 	sum                   atomic.Uint64 // of the acknowledged updates
