@@ -28,7 +28,7 @@ type backend struct {
 	down    bool
 	ejected bool
 	asleep  bool
-	late    []late // commands received while asleep
+	late    []*late // commands received while asleep
 	links   map[*link]struct{}
 }
 

@@ -98,6 +98,9 @@ func (s *session) crossSlot(args []string, rule proxycompat.Rule) (o outcome, ap
 // forward executes a command on one backend. If a link in a transaction fails, its watches and queued
 // commands are lost, so the client is disconnected.
 func (s *session) forward(backend int, args []string) outcome {
+	if c := s.p.backends[backend].keep(s, args); c != nil {
+		return outcome{backend: backend, late: c}
+	}
 	reply, err := s.do(backend, args)
 	switch {
 	case err == nil:

@@ -3,6 +3,7 @@ package proxytest_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,15 +115,63 @@ func TestFaultInsideAPipeline(t *testing.T) {
 
 // A client matches replies by their order, so no reply may take the place of one that is not sent.
 func TestFaultInsideAReorderedPipeline(t *testing.T) {
-	for _, f := range []proxytest.Fault{
-		{Action: proxytest.DropReply, Keep: 100}, {Action: proxytest.DropRequest},
-		{Action: proxytest.HangReply, Delay: time.Second}, {Action: proxytest.HangRequest, Delay: time.Second},
-	} {
+	for _, f := range []proxytest.Fault{{Action: proxytest.DropReply, Keep: 100}, {Action: proxytest.DropRequest}} {
 		bubble(t, proxytest.Config{Reorder: true}, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
 			f.Skip = 1
 			p.Inject(f)
 			dial(t, p).pipeline([]string{"incr third", "incr second", "incr first"}, "EOF") // the first was not executed
 			assert.EqualValues(t, 1, rdb.Exists(background, "third", "first").Val())
+		})
+	}
+}
+
+// A proxy executes the commands beside one that hangs. Replies before that one arrive at once, those after it never.
+func TestHangInsideAPipeline(t *testing.T) {
+	for _, f := range []proxytest.Fault{
+		{Action: proxytest.HangReply, Delay: time.Second}, {Action: proxytest.HangRequest, Delay: time.Second},
+	} {
+		for _, reorder := range []bool{false, true} {
+			bubble(t, proxytest.Config{Reorder: reorder}, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
+				f.Skip = 1
+				p.Inject(f)
+				dial(t, p).pipeline([]string{"incr first", "incr second", "incr third"}, ":1", "EOF")
+				assert.EqualValues(t, 2, rdb.Exists(background, "third", "first").Val())
+			})
+		}
+	}
+}
+
+// A late reply holds back those after it, and not those before it.
+func TestLateReplyInsideAPipeline(t *testing.T) {
+	bubble(t, proxytest.Config{}, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
+		p.Inject(proxytest.Fault{Skip: 1, Action: proxytest.DelayReply, Delay: time.Second})
+		began, w := time.Now(), dial(t, p)
+		w.send("incr first", "incr second", "incr third")
+		assert.Equal(t, ":1", w.reply())
+		assert.Zero(t, time.Since(began))
+		assert.EqualValues(t, 3, rdb.Exists(background, "first", "second", "third").Val())
+		assert.Equal(t, ":1", w.reply())
+		assert.Equal(t, ":1", w.reply())
+		assert.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+// While a backend sleeps, replies from others arrive up to the first one of its own. That one comes when it wakes
+// up, or as an error after Config.BackendTimeout.
+func TestSleepingBackendHoldsBackReplies(t *testing.T) {
+	for wakes, want := range map[time.Duration]string{time.Second: "+OK", time.Hour: "-ERR "} {
+		cfg := proxytest.Config{Engines: 2, BackendTimeout: 2 * time.Second}
+		bubble(t, cfg, func(t *testing.T, p *proxytest.Proxy, _ *redis.Client) {
+			a, b := keysOnTwo(p)
+			p.Sleep(p.BackendOf(a))
+			time.AfterFunc(wakes, func() { p.Wake(p.BackendOf(a)) })
+			began, w := time.Now(), dial(t, p)
+			w.send("SET "+b+" 1", "SET "+a+" 1", "SET "+b+" 2")
+			assert.Equal(t, "+OK", w.reply())
+			assert.Zero(t, time.Since(began))
+			assert.True(t, strings.HasPrefix(w.reply(), want))
+			assert.Equal(t, min(wakes, cfg.BackendTimeout), time.Since(began))
+			assert.Equal(t, "+OK", w.reply())
 		})
 	}
 }

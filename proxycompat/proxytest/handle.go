@@ -19,7 +19,7 @@ func (s *session) handle(args []string) outcome {
 	}
 	o.verdict = s.p.profile.RuleFor(args...).Verdict
 	call := Call{Conn: s.id, Args: args, Backend: o.backend, Verdict: o.verdict, Fault: f.Action}
-	if f.Action != DropReply && (o.then == goOn || o.then == closeAfter) {
+	if f.Action != DropReply && o.late == nil && (o.then == goOn || o.then == closeAfter) {
 		call.Reply = replyKind(o.reply)
 	}
 	s.p.record(call)
@@ -75,7 +75,7 @@ func (s *session) after(f *Fault, o *outcome) {
 	case HangReply:
 		o.then, o.hangs = hang, f.Delay
 	case DelayReply:
-		s.p.wait(f.Delay)
+		o.after = f.Delay
 	}
 }
 

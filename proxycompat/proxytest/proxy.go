@@ -1,6 +1,7 @@
 package proxytest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,10 @@ type Config struct {
 	// AutoEject spreads the keys of a failed backend over the others until it recovers, as auto_eject_hosts
 	// of twemproxy does.
 	AutoEject bool
+
+	// BackendTimeout is how long the proxy waits for a backend that is asleep, before it answers an error. Default:
+	// 400 ms with AutoEject, as in twemproxy's documents, else the 30 s of Codis' backend_recv_timeout.
+	BackendTimeout time.Duration
 }
 
 // Proxy is a running proxy. All methods are safe for concurrent use.
@@ -103,6 +108,10 @@ func Start(cfg Config) (*Proxy, error) {
 	if cfg.Dial == nil {
 		cfg.Dial = new(net.Dialer).DialContext
 	}
+	if cfg.BackendTimeout == 0 && cfg.AutoEject {
+		cfg.BackendTimeout = 400 * time.Millisecond
+	}
+	cfg.BackendTimeout = cmp.Or(cfg.BackendTimeout, 30*time.Second)
 	p := &Proxy{cfg: cfg, profile: cfg.Profile, sessions: map[*session]struct{}{}, owners: map[int]int{}, moves: map[int]*Move{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for _, addr := range cfg.Backends {

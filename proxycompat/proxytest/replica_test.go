@@ -89,7 +89,7 @@ func TestReplicaFollows(t *testing.T) {
 		}, "$1|2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := proxytest.Config{Engines: 2, ReplicaLag: lag, Profile: profile(t, c.profile)}
+			cfg := proxytest.Config{Engines: 2, ReplicaLag: lag, Profile: profile(t, c.profile), BackendTimeout: time.Millisecond}
 			bubble(t, cfg, func(t *testing.T, p *proxytest.Proxy, _ *redis.Client) {
 				w := dial(t, p)
 				w.expect("SET k 1", "+OK")

@@ -106,33 +106,62 @@ func (s *session) run() {
 
 // serve executes one batch and reports whether to continue.
 func (s *session) serve(batch [][]string) bool {
+	began := time.Now()
 	outcomes := make([]*outcome, len(batch))
 	last := &outcome{}
 	for _, i := range s.order(batch) {
 		o := s.handle(batch[i])
-		outcomes[i], last = &o, &o
-		if o.then != goOn {
-			break
+		outcomes[i] = &o
+		if last.then == goOn || o.then != goOn {
+			last = &o
+		}
+		if o.then != goOn && (o.then != hang || s.p.profile.Server()) {
+			break // a proxy sends the commands for other backends on, while one does not answer
 		}
 	}
-	var out []byte
-	for _, o := range outcomes { // up to the first without a reply: clients match replies by their order
-		if o == nil || o.then == hang {
-			break
-		}
-		if out = append(out, o.reply...); o.then != goOn {
-			break
-		}
-	}
-	if len(out) > 0 && last.then != closeMute { // twemproxy: earlier replies are lost, too
-		// A failed write is no reason to stop: commands already received are executed even if the client has
-		// disconnected.
-		_, _ = s.conn.Write(out)
+	if last.then != closeMute { // twemproxy: earlier replies are lost, too
+		s.reply(outcomes, began)
 	}
 	if last.then == hang {
 		s.hang(last.hangs)
 	}
 	return last.then == goOn
+}
+
+// reply writes the replies up to the first command without one: clients match replies by their order. A reply
+// that is late holds back those after it.
+func (s *session) reply(outcomes []*outcome, began time.Time) {
+	var out []byte
+	write := func() {
+		if len(out) > 0 {
+			// A failed write is no reason to stop: commands already received are executed even if the client has
+			// disconnected.
+			_, _ = s.conn.Write(out)
+		}
+		out = nil
+	}
+	defer func() { write() }()
+	for _, o := range outcomes {
+		if o == nil || o.then == hang {
+			return
+		}
+		reply := o.reply
+		if o.late != nil {
+			write()
+			if reply = o.late.await(s); reply == nil {
+				return
+			}
+		}
+		if left := o.after - time.Since(began); left > 0 {
+			write()
+			if !s.p.wait(left) {
+				return
+			}
+		}
+		if out = append(out, reply...); o.then != goOn {
+			return
+		}
+	}
 }
 
 // hang waits until the client has disconnected, or for d if it is not 0.
@@ -168,6 +197,8 @@ type outcome struct {
 	backend int
 	then    then
 	hangs   time.Duration // with hang: the time until the connection is closed; 0: never
+	after   time.Duration // since the batch came, before the reply
+	late    *late         // the reply comes when the backend wakes up; or nil
 	verdict proxycompat.Verdict
 }
 
