@@ -47,6 +47,7 @@ func (f *fixture) cutOff(cfg lockupdate.Config, hooks ...redis.Hook) (s *lockupd
 // openBreaker reads until the breaker of s opens.
 func openBreaker(t *testing.T, s *lockupdate.Store) {
 	t.Helper()
+	time.Sleep(250 * time.Millisecond) // so soon after an answer only a part of the store may not answer
 	for !s.Stats().CircuitOpen {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		_, err := s.Read(ctx, testKey)
@@ -262,6 +263,7 @@ func TestBreakerIgnoresContentionAndRefusals(t *testing.T) {
 func TestBreakerLetsRenewalsAndReleasesPass(t *testing.T) {
 	withFixture(t, lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		l := f.hold(t.Context(), f.store, "held")
+		time.Sleep(250 * time.Millisecond) // as in openBreaker
 		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.DropRequest})
 		for range 20 {
 			require.ErrorIs(t, operations["read"](t.Context(), f.store), rmw.ErrUnavailable)

@@ -19,6 +19,8 @@ import (
 //   - Dialer is [HelloDialer], since go-redis always sends HELLO. The Dialer also checks
 //     the address and reports a mistyped one. go-redis ignores TLSConfig when there is a
 //     Dialer: for TLS, build the options, then set Dialer to HelloDialer(redis.NewDialer(opts)).
+//   - ContextTimeoutEnabled, so that a command ends with the deadline of its ctx, and leaves no connection behind
+//     that waits for a backend that hangs.
 //   - MaxRetries -1. With its default of 3, go-redis sends a script that timed
 //     out up to four times, and each of them may be executed.
 //   - PoolSize 20 and PipelinePoolSize 10, with a hard limit on both: a Codis
@@ -51,6 +53,7 @@ func Options(profile *Profile, addr string) *redis.Options {
 		Protocol:                 2,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		ContextTimeoutEnabled:    true,
 		MaxRetries:               -1,
 		PoolSize:                 pool,
 		MaxActiveConns:           pool,

@@ -1,6 +1,8 @@
 package redisx
 
 import (
+	"errors"
+
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -8,10 +10,31 @@ import (
 
 // Command is a command that go-redis sends at most once. By default go-redis runs a
 // command up to four times when replies are slow.
-type Command struct{ *redis.Cmd }
+type Command struct {
+	*redis.Cmd
+
+	// Replied, if not nil, is called after a reply was read, while later replies of the same pipeline
+	// may be outstanding. From then on the Command does not change: SetErr has no effect. It is not
+	// called for an error reply, as go-redis may follow a redirect.
+	Replied interface{ Replied() }
+
+	final bool
+}
 
 // NoRetry implements redis.Cmder.
 func (*Command) NoRetry() bool { return true }
+
+// SetErr implements redis.Cmder. go-redis calls it with a nil error, too, after it has read a reply.
+func (c *Command) SetErr(err error) {
+	if c.final {
+		return
+	}
+	c.Cmd.SetErr(err)
+	if c.Replied != nil && (err == nil && c.Val() != nil || errors.Is(err, redis.Nil)) {
+		c.final = true
+		c.Replied.Replied()
+	}
+}
 
 // Content converts the reply to GET or HGETALL, or the part of a script's reply that is a value. ok is
 // false if the reply has another form.

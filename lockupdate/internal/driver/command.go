@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,12 +19,19 @@ type Command struct {
 	args   []any           // of the whole command
 	few    [header + 4]any // args, unless there are more
 	cmd    *redisx.Command
-	first  redisx.Command // what cmd points to, the first time
+	first  redisx.Command // cmd points to it the first time
+
+	ticket  *Ticket // of the caller, in a flush of several callers; or nil
+	replied atomic.Bool
 
 	// Urgent commands are sent even while the circuit breaker is open.
 	Urgent bool
 	// Reads marks a command that changes nothing.
 	Reads bool
+	// Once marks a command that must not be sent again if its reply is lost.
+	Once bool
+	// Doubled marks a command that was sent twice, as the first reply did not come: the first one may run later.
+	Doubled bool
 }
 
 // newCommand returns a native command.
@@ -56,9 +64,16 @@ func (c *Command) Build(ctx context.Context, whole bool) redis.Cmder {
 	} else {
 		c.cmd = new(redisx.Command)
 	}
+	if c.ticket != nil {
+		c.ticket.expect(c)
+		c.cmd.Replied = c
+	}
 	c.cmd.Cmd = redis.NewCmd(ctx, args...)
 	return c.cmd
 }
+
+// Key is the key of the command.
+func (c *Command) Key() string { return c.key }
 
 // Built reports whether Build was called, so that there can be a reply.
 func (c *Command) Built() bool { return c.cmd != nil }

@@ -49,6 +49,9 @@ func (h *holder) tryAcquire(ctx context.Context, c *Call, hint time.Duration) (a
 	seq := h.queues.seq.Add(1)
 	t.Send(ctx, cmds...)
 	res, err := t.Driver.Acquired(r, take)
+	if take[0].Doubled {
+		h.lateUntil = h.queues.keeper.At(h.sent) + r.Lease
+	}
 	if err != nil {
 		if redisx.OutcomeOf(err) == redisx.Unknown {
 			h.lateUntil = h.queues.keeper.At(h.sent) + r.Lease

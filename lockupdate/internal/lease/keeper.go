@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"time"
@@ -254,16 +253,23 @@ func (k *Keeper) loseLocked(l *Lease, why cause) *loss {
 	return lost
 }
 
-// renew prolongs leases in one flush.
+// renew prolongs leases.
 func (k *Keeper) renew(batch []renewal) {
-	cmds := make([]*driver.Command, len(batch))
+	cmds, of := make([]*driver.Command, len(batch)), make(map[*driver.Command]renewal, len(batch))
 	for i, r := range batch {
 		cmds[i] = k.Renewal(r)
+		of[cmds[i]] = r
 	}
-	sent, renewed := k.Now(), 0
-	k.transport.SendDirect(context.Background(), cmds)
-	for i, r := range batch {
-		owned, hint, err := k.transport.Driver.Owned(cmds[i])
+	sent := k.Now()
+	k.transport.Renew(cmds, k.options.Lease/2, func(group []*driver.Command) { k.renewed(group, of, sent) })
+}
+
+// renewed takes the replies to renewals.
+func (k *Keeper) renewed(cmds []*driver.Command, of map[*driver.Command]renewal, sent time.Duration) {
+	renewed := 0
+	for _, c := range cmds {
+		r := of[c]
+		owned, hint, err := k.transport.Driver.Owned(c)
 		if lost := k.Renewed(r.lease, sent, owned, err); lost != nil {
 			r.LeaseLost()
 		}
@@ -282,9 +288,10 @@ func (k *Keeper) renew(batch []renewal) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, r := range batch {
-		if k.renewing[r.lease]--; k.renewing[r.lease] == 0 {
-			delete(k.renewing, r.lease)
+	for _, c := range cmds {
+		l := of[c].lease
+		if k.renewing[l]--; k.renewing[l] == 0 {
+			delete(k.renewing, l)
 		}
 	}
 	if len(k.renewing) == 0 {

@@ -31,10 +31,12 @@ type breaker struct {
 }
 
 // The breaker opens after OpenAfter flushes in a row without any answer, and lets a try
-// pass every OpenFor.
+// pass every OpenFor. A flush counts only if nothing was answered meanwhile, nor in the time
+// silence before it: else only a part of the store does not answer.
 const (
 	OpenAfter = 10
 	OpenFor   = time.Second
+	silence   = 200 * time.Millisecond
 )
 
 func newBreaker(o Options) *breaker {
@@ -45,7 +47,7 @@ func newBreaker(o Options) *breaker {
 	b.cb = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     OpenFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= OpenAfter },
-		IsExcluded:  func(err error) bool { return errors.Is(err, errNoConnection) },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errNoConnection) || errors.Is(err, errPartial) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -102,24 +104,35 @@ var (
 
 	// errNoConnection says nothing about the store: the client's own pool is too small.
 	errNoConnection = errors.New("no connection was free")
+
+	// errPartial is a flush without an answer, while the store answered others.
+	errPartial = errors.New("a part of the store does not answer")
 )
 
 // unanswered returns an error if no command has an answer.
-func unanswered(cmds []*driver.Command) error {
-	var last error
-	for _, c := range cmds {
-		err := c.Err()
-		if err == nil {
-			return nil // without the allocation below
-		}
-		var reply redis.Error
-		switch {
-		case errors.As(err, &reply), errors.Is(err, rmw.ErrUnsupported):
+func unanswered(callers []caller) error {
+	last := errPartial // if no command is left
+	for _, k := range callers {
+		switch k.ticket.State() {
+		case driver.Settled:
 			return nil
-		case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
-			return errNoConnection
+		case driver.Claimed:
+			continue
 		}
-		last = err
+		for _, c := range k.cmds {
+			err := c.Err()
+			if err == nil {
+				return nil // without the allocation below
+			}
+			var reply redis.Error
+			switch {
+			case errors.As(err, &reply), errors.Is(err, rmw.ErrUnsupported):
+				return nil
+			case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+				return errNoConnection
+			}
+			last = err
+		}
 	}
 	return last
 }

@@ -10,7 +10,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,17 +30,23 @@ type Client interface {
 
 // Transport sends commands through one client. It is safe for concurrent use.
 type Transport struct {
-	Driver  driver.Driver
-	client  Client
-	gate    *redisx.Gate
-	batcher batcher
+	Driver driver.Driver
+	client Client
+	gate   *redisx.Gate
+
+	// deadlines says that the client ends a command at the deadline of its ctx.
+	deadlines bool
+
+	batcher *batcher
 	breaker *breaker
 	options Options
 }
 
 // New returns a Transport. Its goroutines belong to the gate.
 func New(client Client, d driver.Driver, gate *redisx.Gate, o Options) *Transport {
-	return &Transport{Driver: d, client: client, gate: gate, breaker: newBreaker(o), options: o}
+	rdb, ok := client.(*redis.Client)
+	deadlines := ok && rdb != nil && rdb.Options().ContextTimeoutEnabled
+	return &Transport{deadlines: deadlines, Driver: d, client: client, gate: gate, batcher: newBatcher(client), breaker: newBreaker(o), options: o}
 }
 
 // Pause waits for RetryDelay, or for ctx.
@@ -49,9 +57,6 @@ func (t *Transport) Pause(ctx context.Context, try int) error {
 // Send sends the commands in one flush and returns when they are answered. ctx must be
 // one that does not end.
 func (t *Transport) Send(ctx context.Context, cmds ...*driver.Command) { _ = t.send(ctx, ctx, cmds) }
-
-// SendDirect is Send with a flush of its own, past the circuit breaker.
-func (t *Transport) SendDirect(ctx context.Context, cmds []*driver.Command) { t.flush(ctx, cmds) }
 
 // Do sends the commands in one flush, as soon as the store can be reached, and waits for
 // the replies. An error means that ctx or the Store ended first, or that the outage did
@@ -97,29 +102,73 @@ func (t *Transport) Again(ctx context.Context, try int, err error) (again bool, 
 }
 
 // send has the commands sent in a batch, and waits no longer than wait lasts. values is
-// the ctx that the client gets if the batch has no other commands.
+// the ctx that the client gets if the flush has no other commands.
 func (t *Transport) send(wait, values context.Context, cmds []*driver.Command) error {
-	b, leads := t.batcher.join(values, cmds)
-	if leads && (wait.Done() == nil || t.options.WaitForReply) {
-		t.lead(values, b, cmds)
-		return nil
+	how := t.batcher.join(values, cmds)
+	switch {
+	case how.lane != shared:
+		return t.sendAlone(wait, values, how.lane, cmds)
+	case how.ticket == nil:
+		if _, ends := values.Deadline(); ends && t.deadlines {
+			values = context.WithoutCancel(values) // the end of one call says nothing about the store
+		}
+		if wait.Done() == nil || t.options.WaitForReply {
+			t.sendSingle(values, how)
+			return nil
+		}
+		done := make(chan struct{})
+		t.gate.Go(func() {
+			defer close(done)
+			t.sendSingle(values, how)
+		})
+		return await(wait, done)
+	case how.leads:
+		t.gate.Go(func() { t.lead(how.batch) }) // the leader may be answered before the others
 	}
-	if b == nil {
-		b = &batch{done: make(chan struct{})}
-	}
-	if leads {
-		t.gate.Go(func() { t.lead(values, b, cmds) })
-	}
+	return t.awaitBatch(wait, values, how, cmds)
+}
+
+// sendSingle is the flight of one caller.
+func (t *Transport) sendSingle(ctx context.Context, how joined) {
+	t.sendGuarded(ctx, how.callers, shared, 0)
+	t.batcher.finish(how.flight)
+}
+
+// awaitBatch waits for the replies to the commands of one caller in a batch. If the flush hangs, because of
+// other commands perhaps, it sends those again that can be.
+func (t *Transport) awaitBatch(wait, values context.Context, how joined, cmds []*driver.Command) error {
 	select {
-	case <-b.done:
+	case <-how.ticket.Done():
 		return nil
+	case <-how.batch.late:
 	case <-wait.Done():
 	}
+	if wait.Err() == nil {
+		if copies := how.ticket.Claim(cmds); copies != nil {
+			err := t.sendAlone(wait, values, trial, copies)
+			if err == nil {
+				for i, c := range cmds {
+					c.Adopt(copies[i])
+				}
+			}
+			return err
+		}
+	}
+	return await(wait, how.ticket.Done())
+}
+
+// await waits for done, until ctx ends.
+func await(ctx context.Context, done <-chan struct{}) error {
 	select {
-	case <-b.done: // both at once: the reply is worth more
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-done: // both at once: the reply is worth more
 		return nil
 	default:
-		return &redisx.Abandoned{Cause: wait.Err(), Finished: b.done}
+		return &redisx.Abandoned{Cause: ctx.Err(), Finished: done}
 	}
 }
 
@@ -134,54 +183,81 @@ func (t *Transport) BatchContext(callers []context.Context) (ctx context.Context
 }
 
 // lead sends a batch as soon as it may be sent.
-func (t *Transport) lead(ctx context.Context, b *batch, cmds []*driver.Command) {
-	defer t.batcher.finish(b)
-	if b == nil || b.start == nil {
-		t.sendGuarded(ctx, cmds)
-		return
+func (t *Transport) lead(b *batch) {
+	t.batcher.await(b, func(probe *batch) { t.gate.Go(func() { t.sendBatch(probe) }) })
+	for _, c := range b.alone {
+		t.gate.Go(func() {
+			ctx := context.WithoutCancel(c.ctx)
+			_ = t.sendAlone(ctx, ctx, trial, c.cmds)
+			c.ticket.Finish()
+		})
 	}
-	t.batcher.await(b)
-	if len(b.callers) == 1 {
-		t.sendGuarded(context.WithoutCancel(ctx), b.cmds)
-		return
+	if len(b.callers) > 0 {
+		t.sendBatch(b)
 	}
-	ctx, end := t.BatchContext(b.callers)
-	t.sendGuarded(ctx, b.cmds)
-	end(unanswered(b.cmds))
 }
 
-// sendGuarded flushes the commands, or only the urgent ones while the breaker is open.
-func (t *Transport) sendGuarded(ctx context.Context, cmds []*driver.Command) {
+// sendBatch is the flight of a batch.
+func (t *Transport) sendBatch(b *batch) {
+	switch len(b.callers) {
+	case 1:
+		t.sendGuarded(context.WithoutCancel(b.callers[0].ctx), b.callers, shared, 0)
+	default:
+		callers := make([]context.Context, len(b.callers))
+		for i, c := range b.callers {
+			callers[i] = c.ctx
+		}
+		ctx, end := t.BatchContext(callers)
+		t.sendGuarded(ctx, b.callers, shared, 0)
+		end(unanswered(b.callers))
+	}
+	t.batcher.finish(b.flight)
+	for _, c := range b.callers {
+		c.ticket.Finish()
+	}
+}
+
+// sendGuarded flushes the commands, or only the urgent ones while the breaker is open. While a part
+// of the store hangs, the breaker does not stop the keys that share flushes.
+func (t *Transport) sendGuarded(ctx context.Context, callers []caller, l lane, limit time.Duration) {
 	if t.breaker.try(func() error {
 		began := time.Now()
-		t.flush(ctx, cmds)
-		t.batcher.observe(time.Since(began))
-		return unanswered(cmds)
+		t.flush(ctx, callers, limit)
+		err := unanswered(callers)
+		if err != nil && (limit > 0 || t.batcher.answeredSince(began.Add(-silence))) {
+			return errPartial
+		}
+		return err
 	}) {
 		return
 	}
+	if l == shared && t.batcher.toldApart() {
+		t.flush(ctx, callers, limit)
+		return
+	}
 	var urgent []*driver.Command
-	for _, c := range cmds {
-		if c.Urgent {
-			urgent = append(urgent, c)
-			continue
+	for _, k := range callers {
+		for _, c := range k.cmds {
+			if c.Urgent {
+				urgent = append(urgent, c)
+				continue
+			}
+			refuse(ctx, errCircuitOpen, c)
 		}
-		c.Build(ctx, false)
-		c.SetErr(redisx.Because(rmw.ErrUnavailable, errCircuitOpen))
 	}
 	if len(urgent) > 0 {
-		t.flush(ctx, urgent)
+		t.flush(ctx, []caller{{ctx: ctx, cmds: urgent}}, limit)
 	}
 }
 
 // flush is one round trip, and a second one for scripts that the backend did not know,
 // sent whole, and for the reads after them, so that the read of an acquire still comes
 // after it. No proxy passes SCRIPT LOAD on. A panic of a hook of the client fails the
-// commands, and does not end the process.
-func (t *Transport) flush(ctx context.Context, cmds []*driver.Command) {
+// commands, and does not end the process. limit bounds a round trip, if it is not 0.
+func (t *Transport) flush(ctx context.Context, callers []caller, limit time.Duration) {
 	defer func() {
 		if p := recover(); p != nil {
-			for _, c := range cmds {
+			for c := range unsettled(callers) {
 				if !c.Built() {
 					c.Build(ctx, false)
 				}
@@ -189,23 +265,45 @@ func (t *Transport) flush(ctx context.Context, cmds []*driver.Command) {
 			}
 		}
 	}()
-	t.roundTrip(ctx, cmds, false)
+	cmds := callers[0].cmds
+	if len(callers) > 1 {
+		cmds = slices.Collect(unsettled(callers))
+	}
+	t.roundTrip(ctx, limit, callers, cmds, false)
 	var again []*driver.Command
-	for _, c := range cmds {
+	for c := range unsettled(callers) {
 		if redisx.IsNoScript(c.Err()) || len(again) > 0 && c.Reads {
 			again = append(again, c)
 		}
 	}
 	if len(again) > 0 {
-		t.roundTrip(ctx, again, true)
+		t.roundTrip(ctx, limit, callers, again, true)
 	}
 }
 
-func (t *Transport) roundTrip(ctx context.Context, cmds []*driver.Command, whole bool) {
+// unsettled returns the commands of callers that wait for a reply to any of them.
+func unsettled(callers []caller) iter.Seq[*driver.Command] {
+	return func(yield func(*driver.Command) bool) {
+		for _, k := range callers {
+			if k.ticket.State() != driver.Outstanding {
+				continue
+			}
+			for _, c := range k.cmds {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (t *Transport) roundTrip(ctx context.Context, limit time.Duration, callers []caller, cmds []*driver.Command, whole bool) {
+	ctx, cancel := t.limit(ctx, limit)
+	defer cancel()
 	if len(cmds) == 1 {
-		c := cmds[0]
-		if err := t.client.Process(ctx, c.Build(ctx, whole)); err != nil && c.Err() == nil {
-			c.SetErr(err)
+		cmd := cmds[0].Build(ctx, whole)
+		if err := t.client.Process(ctx, cmd); err != nil && cmd.Err() == nil {
+			cmd.SetErr(err)
 		}
 		return
 	}
@@ -214,6 +312,9 @@ func (t *Transport) roundTrip(ctx context.Context, cmds []*driver.Command, whole
 	for i, c := range cmds {
 		built[i] = c.Build(ctx, whole)
 	}
+	for _, k := range callers {
+		k.ticket.Sent()
+	}
 	err := pipe.BatchProcess(ctx, built...)
 	if err == nil {
 		_, err = pipe.Exec(ctx)
@@ -221,8 +322,9 @@ func (t *Transport) roundTrip(ctx context.Context, cmds []*driver.Command, whole
 	if err == nil {
 		return
 	}
-	for _, c := range cmds {
+	for c := range unsettled(callers) {
 		switch failed := c.Err() != nil; {
+		case whole && !slices.Contains(cmds, c):
 		case failed && c.HasReply():
 			// The connection broke after the reply, and go-redis marks all commands.
 			c.SetErr(nil)

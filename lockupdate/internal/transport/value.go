@@ -125,12 +125,17 @@ func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also
 	if err != nil {
 		return driver.CommitResult{}, err
 	}
+	c.Once = true
 	values := ctx
 	if ctx.Done() != nil {
 		values = context.WithoutCancel(ctx)
 	}
-	if abandoned := t.send(ctx, values, append([]*driver.Command{c}, also...)); abandoned != nil {
-		return driver.CommitResult{}, redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
+	if ended := t.send(ctx, values, append([]*driver.Command{c}, also...)); ended != nil {
+		reason := rmw.ErrOutcomeUnknown
+		if errors.As(ended, new(*notSent)) {
+			reason = rmw.ErrUnavailable
+		}
+		return driver.CommitResult{}, redisx.Because(reason, ctx.Err())
 	}
 	res, err = t.Driver.Committed(r.Key.Kind, c)
 	switch {

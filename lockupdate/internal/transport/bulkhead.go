@@ -1,0 +1,447 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// bulkhead keeps a part of the store that hangs from delaying the keys of the rest. A proxy
+// answers in order, so that one backend that hangs holds back all later replies of the connection, and
+// the client does not know which keys are on that backend.
+//
+// A flush that takes long is late, and makes room for others. If others are answered that began
+// after it, a part of the store hangs. Then, and for some time after, only keys that were answered
+// since share flushes. The commands of any other key travel alone: first in lane
+// trial, with a short timeout if the client permits one; once they have hung there, in lane suspect, with the
+// timeout of the client, and from time to time in lane trial again. Each lane has a bounded share of the connections. A reply in time
+// has a key share flushes again.
+type bulkhead struct {
+	off bool
+
+	// The fields below are guarded by batcher.mu.
+	since   time.Time           // start of the first late flight; zero: none is late
+	until   time.Time           // keys are told apart at least until then
+	late    int                 // late flights
+	inLanes int                 // calls
+	keys    map[uint64]keyState // by the hash
+
+	seed   maphash.Seed
+	recent [256]answer // a ring
+	next   int
+
+	slots [lanes]chan struct{}
+}
+
+// answer is a key that was answered by a flight.
+type answer struct {
+	key   uint64
+	began time.Time // of the flight
+}
+
+// keyState is what is known of a key: it was answered since the trouble began, or it has hung.
+type keyState struct {
+	hung  uint8     // how often in a row; 0: it was answered
+	until time.Time // if it has hung: it is tried again then
+}
+
+// lane is how the commands of a key are sent.
+type lane uint8
+
+const (
+	shared  lane = iota // with those of other keys
+	trial               // alone, with a short timeout
+	suspect             // alone
+	renewal             // several renewals, with a short timeout
+	lanes
+)
+
+const (
+	// A flush is late after lateTrips times the usual trip, and lateSlow times the longest of the last ones, and at
+	// least minLate.
+	minLate   = 5 * time.Millisecond
+	maxLate   = time.Second
+	lateTrips = 16
+	lateSlow  = 2
+	// hungAfter times that it has hung, at least minHung.
+	hungAfter = 2
+	minHung   = 100 * time.Millisecond
+	// recovery is how long keys are told apart after a flush has hung.
+	recovery = 5 * time.Second
+	// retrial is when a key that has hung once is tried again; then twice as late each time, up to maxRetrial.
+	retrial    = time.Second
+	maxRetrial = 8 * time.Second
+	// maxKeys bounds the memory for keys. Beyond it all of them are tried again.
+	maxKeys = 1 << 16
+)
+
+// newBulkhead returns a bulkhead for a pool of connections: a fifth each is for trials and for renewals, a
+// tenth for suspects.
+func newBulkhead(pool int) bulkhead {
+	h := bulkhead{seed: maphash.MakeSeed(), keys: map[uint64]keyState{}}
+	h.slots[trial] = make(chan struct{}, max(1, pool/5))
+	h.slots[renewal] = make(chan struct{}, max(1, pool/5))
+	h.slots[suspect] = make(chan struct{}, max(1, pool/10))
+	return h
+}
+
+func (b *batcher) lateAfterLocked() time.Duration {
+	if !b.learned {
+		return maxLate
+	}
+	return min(max(minLate, lateTrips*b.trip, lateSlow*b.slow), maxLate)
+}
+
+func (b *batcher) hungAfter() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.hungAfterLocked()
+}
+
+func (b *batcher) hungAfterLocked() time.Duration {
+	return max(minHung, hungAfter*b.lateAfterLocked())
+}
+
+// watchLocked finds late flights. They make room for others.
+func (b *batcher) watchLocked(now time.Time) {
+	limit := b.lateAfterLocked()
+	for i := range b.flights {
+		f := &b.flights[i]
+		overtaken := b.newest.After(f.began)
+		if !f.late && now.Sub(f.began) >= limit && (overtaken || f.counts && len(b.pending) > 0) {
+			f.late = true
+			if f.counts {
+				b.inFlight--
+			}
+			if !b.bulkhead.off {
+				b.doubts++
+			}
+		}
+		if f.late && !f.told && overtaken && !b.bulkhead.off {
+			f.told = true
+			b.doubts--
+			b.bulkhead.late++
+			b.bulkhead.beginLocked(f)
+			if f.onLate != nil {
+				close(f.onLate)
+			}
+		}
+	}
+	b.bulkhead.endLocked(now)
+}
+
+// beginLocked tells keys apart because of a late flight.
+func (h *bulkhead) beginLocked(f *flight) {
+	if h.since.IsZero() {
+		h.since = f.began
+		for _, a := range h.recent {
+			if a.began.After(h.since) {
+				h.keys[a.key] = keyState{}
+			}
+		}
+	}
+	for _, caller := range f.callers {
+		for _, c := range caller.cmds {
+			if k := h.hash(c.Key()); caller.ticket.State() == driver.Settled || c.HasReplied() {
+				h.keys[k] = keyState{}
+			} else if h.keys[k].hung == 0 {
+				delete(h.keys, k)
+			}
+		}
+	}
+}
+
+// endLocked stops to tell keys apart if nothing has hung for a while.
+func (h *bulkhead) endLocked(now time.Time) {
+	if !h.since.IsZero() && h.late == 0 && h.inLanes == 0 && now.After(h.until) {
+		h.since = time.Time{}
+		clear(h.keys)
+	}
+}
+
+// endedLocked learns from a flight that has ended. It reports whether every command has a reply.
+func (b *batcher) endedLocked(f *flight, now time.Time) (whole bool) {
+	h := &b.bulkhead
+	switch {
+	case h.off:
+	case f.told:
+		h.late--
+	case f.late:
+		b.doubts--
+	}
+	hung := now.Sub(f.began) >= b.hungAfterLocked()
+	whole = true
+	for _, caller := range f.callers {
+		for _, c := range caller.cmds {
+			r := replyOf(caller, c)
+			whole = whole && r != none
+			if !h.off {
+				h.learnLocked(c, r, f.began, now, hung)
+			}
+		}
+	}
+	return whole
+}
+
+// reply is the reply to a command in a flight that has ended.
+type reply uint8
+
+const (
+	none   reply = iota // or lost
+	inTime              // before the flight ended
+	atEnd
+)
+
+func replyOf(k caller, c *driver.Command) reply {
+	switch state := k.ticket.State(); {
+	case state == driver.Settled || k.ticket != nil && c.HasReplied():
+		return inTime
+	case state == driver.Outstanding && answered(c.Err()):
+		return atEnd
+	}
+	return none
+}
+
+// learnLocked learns from a command in a flight that began at began. hung says that the flight took long.
+func (h *bulkhead) learnLocked(c *driver.Command, r reply, began, now time.Time, hung bool) {
+	k := h.hash(c.Key())
+	if r == inTime || r == atEnd && !hung {
+		h.recent[h.next], h.next = answer{k, began}, (h.next+1)%len(h.recent)
+		if !h.since.IsZero() && !began.Before(h.since) {
+			h.keys[k] = keyState{}
+		}
+	} else if !h.since.IsZero() && hung {
+		h.until = now.Add(recovery)
+		if h.keys[k].hung == 0 {
+			delete(h.keys, k)
+		}
+	}
+	if len(h.keys) > maxKeys {
+		clear(h.keys)
+	}
+}
+
+func (h *bulkhead) hash(key string) uint64 { return maphash.String(h.seed, key) }
+
+// laneLocked returns the lane of commands that are sent together.
+func (h *bulkhead) laneLocked(cmds []*driver.Command) lane {
+	if h.since.IsZero() {
+		return shared
+	}
+	var now time.Time
+	worst := shared
+	for _, c := range cmds {
+		switch state, known := h.keys[h.hash(c.Key())]; {
+		case !known:
+			worst = max(worst, trial)
+		case state.hung == 0:
+		case now.IsZero():
+			now = time.Now()
+			fallthrough
+		default:
+			worst = max(worst, trial)
+			if now.Before(state.until) {
+				worst = suspect
+			}
+		}
+	}
+	return worst
+}
+
+// splitLocked separates the callers that may share a flush from the others.
+func (h *bulkhead) splitLocked(all []caller) (sharing, alone []caller) {
+	if h.since.IsZero() {
+		return all, nil
+	}
+	sharing = all[:0]
+	for _, c := range all {
+		if h.laneLocked(c.cmds) == shared {
+			sharing = append(sharing, c)
+		} else {
+			alone = append(alone, c)
+		}
+	}
+	return sharing, alone
+}
+
+// sendAlone sends the commands of one caller in a flush of their own. It waits for a slot of
+// their lane, at most for Options.MaxOutage.
+func (t *Transport) sendAlone(wait, values context.Context, l lane, cmds []*driver.Command) error {
+	leave, err := t.enter(wait, &l, cmds)
+	switch {
+	case errors.Is(err, errHangs):
+		refuse(values, err, cmds...)
+		return nil
+	case err != nil:
+		return err
+	case l == shared:
+		return t.send(wait, values, cmds)
+	}
+	flush := func() {
+		defer leave()
+		t.tryAlone(values, l, cmds)
+	}
+	if wait.Done() == nil || t.options.WaitForReply {
+		flush()
+		return nil
+	}
+	done := make(chan struct{})
+	t.gate.Go(func() {
+		defer close(done)
+		flush()
+	})
+	return await(wait, done)
+}
+
+// errHangs refuses commands that have waited for a slot of their lane for Options.MaxOutage.
+var errHangs = fmt.Errorf("%w: a part of the store does not answer, and this key may be there", redisx.ErrNotSent)
+
+// enter waits for a slot of the lane *l, which may change meanwhile. leave gives it back.
+func (t *Transport) enter(wait context.Context, l *lane, cmds []*driver.Command) (leave func(), err error) {
+	b, patience := t.batcher, time.NewTimer(max(t.options.MaxOutage, OpenFor))
+	defer patience.Stop()
+	look := time.NewTicker(retrial / 4) // whether the lane is another one meanwhile
+	defer look.Stop()
+	b.alone(1)
+	defer func() {
+		if leave == nil {
+			b.alone(-1)
+		}
+	}()
+	for {
+		slots, was := b.bulkhead.slots[*l], *l
+		select {
+		case slots <- struct{}{}:
+		case <-look.C:
+			slots = nil
+		case <-wait.Done():
+			return nil, &notSent{wait.Err()}
+		case <-patience.C:
+			return nil, errHangs
+		}
+		if was == renewal {
+			if slots == nil {
+				continue
+			}
+		} else {
+			*l = b.lane(cmds)
+		}
+		if slots != nil && *l == was {
+			return func() {
+				<-slots
+				b.alone(-1)
+			}, nil
+		}
+		if slots != nil {
+			<-slots
+		}
+		if *l == shared {
+			return nil, nil
+		}
+	}
+}
+
+// tryAlone is one flush in a lane.
+func (t *Transport) tryAlone(ctx context.Context, l lane, cmds []*driver.Command) {
+	limit := time.Duration(0)
+	if l == trial && !slices.ContainsFunc(cmds, func(c *driver.Command) bool { return c.Once }) {
+		limit = t.batcher.hungAfter()
+	}
+	began := time.Now()
+	only := []caller{{ctx: ctx, cmds: cmds}}
+	t.sendGuarded(ctx, only, l, limit)
+	t.batcher.tried(began, only)
+}
+
+// limit bounds the time for a reply, with a client that looks at the deadline of a ctx. The connection
+// is then closed, and free for another.
+func (t *Transport) limit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d == 0 || !t.deadlines {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// tried learns from a flush in a lane.
+func (b *batcher) tried(began time.Time, callers []caller) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := &b.bulkhead
+	hung := now.Sub(began) >= b.hungAfterLocked()
+	if unanswered(callers) == nil {
+		b.answeredLocked(began, now)
+	}
+	found := false
+	for _, caller := range callers {
+		for _, c := range caller.cmds {
+			r := replyOf(caller, c)
+			h.learnLocked(c, r, began, now, hung)
+			if hung && r != inTime && !found {
+				k := h.hash(c.Key()) // the others may only wait for the reply to this one
+				n := h.keys[k].hung
+				h.keys[k] = keyState{min(n+1, 8), now.Add(min(retrial<<n, maxRetrial))}
+				found = true
+			}
+		}
+	}
+}
+
+// toldApart reports whether keys are told apart.
+func (b *batcher) toldApart() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.bulkhead.since.IsZero()
+}
+
+// alone counts the calls in the lanes.
+func (b *batcher) alone(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bulkhead.inLanes += n
+}
+
+func (b *batcher) lane(cmds []*driver.Command) lane {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.watchLocked(time.Now())
+	return b.bulkhead.laneLocked(cmds)
+}
+
+// answeredSince reports whether a flush was answered since then.
+func (b *batcher) answeredSince(then time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.answered.After(then)
+}
+
+// answered reports whether a command with this error has a reply.
+func answered(err error) bool { return err == nil || isReply(err) } // without the allocation of isReply
+
+func isReply(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}
+
+// refuse fails commands that were not sent.
+func refuse(ctx context.Context, why error, cmds ...*driver.Command) {
+	for _, c := range cmds {
+		c.Build(ctx, false)
+		c.SetErr(redisx.Because(rmw.ErrUnavailable, why))
+	}
+}
+
+// notSent is the end of a wait for a slot: the commands were not sent, and never will be.
+type notSent struct{ cause error }
+
+func (n *notSent) Error() string { return "not sent: " + n.cause.Error() }
+func (n *notSent) Unwrap() error { return n.cause }
