@@ -105,9 +105,11 @@ func (s *Environment) play(ctx context.Context, n Nemesis, d time.Duration, seed
 	working, stop := during(ctx, d)
 	defer stop()
 	struck := make(chan error, 1)
+	noted := 0
 	go func() {
 		c := &injection{Environment: s, rng: rand.New(rand.NewPCG(seed, seed)), children: children}
 		c.note = func(format string, args ...any) {
+			noted++
 			for _, r := range results {
 				r.History.note(fmt.Sprintf(format, args...))
 			}
@@ -115,6 +117,9 @@ func (s *Environment) play(ctx context.Context, n Nemesis, d time.Duration, seed
 		struck <- n.run(working, c)
 	}()
 	err := errors.Join(work(working), <-struck)
+	if noted < n.faults {
+		err = errors.Join(err, fmt.Errorf("nemesis %s made %d faults, and a cell needs %d to prove anything", n.Name, noted, n.faults))
+	}
 	for _, r := range results {
 		r.Took = r.History.now()
 	}

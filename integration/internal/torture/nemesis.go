@@ -29,6 +29,8 @@ type Nemesis struct {
 	// half: at least half of the operations must be acknowledged, since calls wait until the fault is over.
 	half  bool
 	least time.Duration // the minimum duration of a cell
+	// faults is the minimum number of noted faults in a cell: fewer prove nothing.
+	faults int
 
 	inject func(ctx context.Context, c *injection) error
 }
