@@ -81,13 +81,14 @@ probe-real: servers ## Have migrate-check probe recognise real servers: a Redis,
 plugin-real: ## Build golangci-lint with the plugin of migrate-check, and hold it against migrate-check
 	./scripts/golangci-plugin.sh
 
-# How long, from which seed (0: of the clock), and which cells: make torture ONLY=redis/stall
+# How long, from which seed (0: of the clock), which cells, and where failures are kept: make torture ONLY=redis/stall OUT=/tmp
 SEED ?= 0
 ONLY ?=
+OUT ?=
 
 torture: DURATION ?= 5m
 torture: servers ## Try to make updates get lost, on real servers: DURATION=5m SEED=0 ONLY=redis/stall
-	go -C integration run ./cmd/torture -duration $(DURATION) -seed $(SEED) -only '$(ONLY)'
+	go -C integration run ./cmd/torture -duration $(DURATION) -seed $(SEED) -only '$(ONLY)' -out '$(abspath $(OUT))'
 
 # Over what: redis, nutcracker or codis
 TOPOLOGY ?= redis

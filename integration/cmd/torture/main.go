@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.DurationVar(&cfg.Duration, "duration", 3*time.Minute, "how long all cells take together, about")
 	flags.Uint64Var(&cfg.Seed, "seed", 0, "what chance comes from; 0: of the clock")
 	flags.StringVar(&cfg.Only, "only", "", "play only the cells with this in their `NAME`, as redis/stall, control/ or mitigation/")
-	flags.StringVar(&cfg.Dir, "out", "", "keep histories of failures in this `FOLDER`")
+	flags.StringVar(&cfg.Dir, "out", "", "keep histories of failures and logs of their servers in this `FOLDER`; empty: a temporary one")
 	list := flags.Bool("list", false, "list topologies, nemeses, controls and mitigations")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

@@ -24,6 +24,7 @@ type Environment struct {
 
 	sides []*Environment // the two stores of a cut-over, the old one first; nil: one store
 	has   trait
+	dir   string // of the servers' files
 
 	forgets bool // a killed server restarts empty
 

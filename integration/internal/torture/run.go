@@ -16,7 +16,7 @@ import (
 type Config struct {
 	Duration time.Duration // approximate total; the cells share it
 	Seed     uint64
-	Dir      string // the directory for histories of failures; "": a temporary one
+	Dir      string // the directory for histories and logs of failures; "": a temporary one
 
 	// Only selects the cells whose "topology/nemesis" is or contains this. Controls are "control/NAME",
 	// mitigations "mitigation/NAME".
@@ -34,7 +34,7 @@ type Report struct {
 	Mitigations []*Result
 	Skipped     []string // cells that cannot run here, and the reason
 	Omitted     []string // cells that are too long for this duration
-	Kept        []string // files of failures
+	Kept        []string // the folders of failures
 }
 
 // ControlResult tells whether a control's defect was detected.
@@ -139,7 +139,7 @@ func (r *Report) play(ctx context.Context, env *Environment, p planned, d time.D
 			return
 		}
 		for _, result := range results {
-			r.saveOrDrop(result)
+			r.saveOrDrop(result, env)
 		}
 		r.Mitigations = append(r.Mitigations, results...)
 		return
@@ -149,19 +149,26 @@ func (r *Report) play(ctx context.Context, env *Environment, p planned, d time.D
 		return
 	}
 	r.Results = append(r.Results, result)
-	r.saveOrDrop(result)
+	r.saveOrDrop(result, env)
 }
 
-// saveOrDrop saves the history of a failure, and drops every other.
-func (r *Report) saveOrDrop(result *Result) {
+// saveOrDrop keeps a failure, and drops the history of every other cell.
+func (r *Report) saveOrDrop(result *Result, env *Environment) {
 	if result.Bad() {
-		kept, err := result.saveHistory(r.Dir)
-		if err != nil {
-			result.Errors = append(result.Errors, "the history could not be kept: "+err.Error())
-		}
-		r.Kept = append(r.Kept, kept...)
+		r.save(result, env)
 	}
 	result.drop()
+}
+
+// save writes the history of a cell and the logs of its servers to a folder.
+func (r *Report) save(result *Result, env *Environment) {
+	folder, err := result.save(r.Dir, env)
+	if err != nil {
+		result.Errors = append(result.Errors, "the history and the logs could not be kept: "+err.Error())
+	}
+	if folder != "" {
+		r.Kept = append(r.Kept, folder)
+	}
 }
 
 func (c *Control) play(ctx context.Context, env *Environment, n Nemesis, d time.Duration, seed uint64) *Result {
@@ -180,6 +187,9 @@ func (r *Report) catch(ctx context.Context, env *Environment, p planned, d time.
 			return
 		}
 		found := p.control.Caught(result.Verdict)
+		if !found && try == controlTries-1 {
+			r.save(result, env)
+		}
 		result.drop()
 		if found || try == controlTries-1 {
 			r.Controls = append(r.Controls, ControlResult{*p.control, result, found})

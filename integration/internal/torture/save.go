@@ -5,44 +5,63 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 )
 
-// saveHistory writes the history of a failure, and porcupine's visualization of each key that is not linearizable,
-// and returns the files.
-func (r *Result) saveHistory(dir string) (files []string, err error) {
+// save writes the history of a failure, porcupine's visualization of keys that are not linearizable, and the logs of
+// the servers to a new folder, and returns it.
+func (r *Result) save(dir string, env *Environment) (folder string, err error) {
 	name := strings.ReplaceAll(strings.Trim(r.Topology+" "+r.Nemesis+" "+r.Mitigation, " "), " ", "-")
-	dir = filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("unwatch-torture-%s-%d", name, r.Seed))
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, err
+	folder = filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("unwatch-torture-%s-%d", name, r.Seed))
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		return "", err
 	}
-	history := filepath.Join(dir, "history.txt")
-	if err := r.write(history); err != nil {
-		return nil, err
-	}
-	files = append(files, history)
+	return folder, errors.Join(r.write(filepath.Join(folder, "history.txt")), r.visualize(folder), env.saveLogs(folder))
+}
+
+// visualize draws a few of the keys that are not linearizable.
+func (r *Result) visualize(folder string) error {
 	byKey := r.History.byKey()
 	for i, key := range r.NotLinearizable {
 		if i == 3 {
 			break // one picture is enough to read
 		}
 		_, info := linearizable(byKey[key], r.stored.list(key), r.Took)
-		picture := filepath.Join(dir, fmt.Sprintf("key-%d.html", i))
+		picture := filepath.Join(folder, fmt.Sprintf("key-%d.html", i))
 		if err := porcupine.VisualizePath(model(), info, picture); err != nil {
-			return files, err
+			return err
 		}
-		files = append(files, picture)
 	}
-	return files, nil
+	return nil
 }
 
-// drop releases the data that only saveHistory needs: a run of an hour collects gigabytes.
+// saveLogs copies the logs of all servers, from their start.
+func (s *Environment) saveLogs(folder string) error {
+	return filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".log" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(s.dir, path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(folder, strings.ReplaceAll(name, string(filepath.Separator), "-")), text, 0o600)
+	})
+}
+
+// drop releases the data that only save needs: a run of an hour collects gigabytes.
 func (r *Result) drop() { r.History, r.stored, r.external = nil, nil, nil }
 
 // write writes all data of the cell as text.
@@ -55,7 +74,8 @@ func (r *Result) write(path string) (err error) {
 	w := bufio.NewWriter(file)
 	defer func() { err = errors.Join(err, w.Flush()) }()
 	out := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) } // w keeps the error
-	out("%s/%s, seed %d, %v", r.Topology, r.Nemesis, r.Seed, r.Took)
+	began := time.Now().Add(-r.History.now()).Format(time.StampMilli)
+	out("%s/%s, seed %d, %v, began at %s; times are milliseconds since then", r.Topology, r.Nemesis, r.Seed, r.Took, began)
 	for _, example := range r.examples {
 		out("  %s", example)
 	}

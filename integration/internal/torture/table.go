@@ -232,8 +232,8 @@ func (r *Report) problems(w io.Writer) error {
 		_, _ = fmt.Fprintln(w, "\nLeft out of so short a run; another seed has others, 20 minutes have all:")
 		Fold(w, strings.Join(r.Omitted, ", "))
 	}
-	for _, file := range r.Kept {
-		if _, err := fmt.Fprintln(w, "kept:", file); err != nil {
+	for _, folder := range r.Kept {
+		if _, err := fmt.Fprintln(w, "\nkept:", folder); err != nil {
 			return err
 		}
 	}

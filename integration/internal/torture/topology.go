@@ -65,7 +65,7 @@ func Topologies() []Topology {
 
 // Start starts the topology; its servers keep their files in dir.
 func (t Topology) Start(ctx context.Context, dir string) (*Environment, error) {
-	s := &Environment{Topology: t.Name, has: t.has, relays: &relays{}}
+	s := &Environment{Topology: t.Name, has: t.has, dir: dir, relays: &relays{}}
 	s.end = append(s.end, s.relays.stop)
 	if err := t.start(ctx, s, dir); err != nil {
 		s.Close()
