@@ -46,9 +46,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var cfg torture.Config
 	flags.DurationVar(&cfg.Duration, "duration", 3*time.Minute, "how long all cells take together, about")
 	flags.Uint64Var(&cfg.Seed, "seed", 0, "what chance comes from; 0: of the clock")
-	flags.StringVar(&cfg.Only, "only", "", "play only the cells with this in their `NAME`, as redis/stall, control/ or mitigation/")
+	flags.StringVar(&cfg.Only, "only", "", "play only the cells with this in their `NAME`, as redis/stall, control/, mitigation/ or isolation/")
 	flags.StringVar(&cfg.Dir, "out", "", "keep histories of failures and logs of their servers in this `FOLDER`; empty: a temporary one")
-	list := flags.Bool("list", false, "list topologies, nemeses, controls and mitigations")
+	list := flags.Bool("list", false, "list topologies, nemeses, cells of isolation, controls and mitigations")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -95,6 +95,9 @@ func enumerate(w io.Writer) int {
 	}
 	for _, n := range torture.Nemeses() {
 		show("nemesis", n.Name, n.About)
+	}
+	for _, i := range torture.Isolations() {
+		show("isolation", i.Topology.Name+"/"+i.Fault, i.About)
 	}
 	for _, c := range torture.Controls() {
 		show("control", c.Name, c.About)

@@ -51,6 +51,9 @@ func TestList(t *testing.T) {
 	for _, n := range torture.Nemeses() {
 		assert.Contains(t, out.String(), "nemesis "+n.Name+"\n    ")
 	}
+	for _, i := range torture.Isolations() {
+		assert.Contains(t, out.String(), "isolation "+i.Topology.Name+"/"+i.Fault+"\n    ")
+	}
 	for _, c := range torture.Controls() {
 		assert.Contains(t, out.String(), "control "+c.Name+"\n    ")
 	}

@@ -30,6 +30,8 @@ type Result struct {
 	Moves                                         int  // of keys between two stores
 	Tokens                                        bool // the locks have fencing tokens
 
+	Kept float64 // of the throughput of healthy keys while a server fails
+
 	Wrong               int // keys that an audit of a cut-over finds in a wrong state
 	LostKeys, FoundKeys int // keys with lost updates, and those of them that the audit finds
 

@@ -27,6 +27,8 @@ type Verdict struct {
 	Unfenced int      // updates of the external store that are lost or out of order
 	Late     int      // writes to the external store by holders that had lost the lock
 	Passed   int      // those of them that the store accepts although it checks tokens
+	Slowed   int      // stores that lost throughput on healthy keys while another server failed
+	Dropped  int      // sections of healthy keys that lost their lock meanwhile
 	Few      int      // operations that failed beyond the half that may, see Nemesis.half
 	Desk     []string // violated rules of the desk
 

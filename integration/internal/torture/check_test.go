@@ -118,6 +118,10 @@ func TestPlan(t *testing.T) {
 		assert.False(t, names[n.Name], n.Name)
 		names[n.Name] = true
 	}
+	for _, i := range Isolations() {
+		names[i.Fault] = true
+		assert.Len(t, plan("isolation/" + i.Topology.Name + "/" + i.Fault)[i.Topology.Name], 1)
+	}
 	for _, c := range Controls() {
 		assert.True(t, names[c.Nemesis], c.Name)
 	}
@@ -131,8 +135,9 @@ func TestPlan(t *testing.T) {
 		}
 		assert.True(t, topology.only == nil || played == len(topology.only), topology.Name)
 	}
+	topologies := slices.Concat(Topologies(), quorums(), apart())
 	for name := range plan("") {
-		assert.True(t, slices.ContainsFunc(slices.Concat(Topologies(), quorums()), func(t Topology) bool { return t.Name == name }), name)
+		assert.True(t, slices.ContainsFunc(topologies, func(t Topology) bool { return t.Name == name }), name)
 	}
 	one := plan("mitigation/WAIT 1")["sentinel"][0].trial.mitigations // with the baseline
 	assert.Equal(t, []string{"none", "WAIT 1"}, []string{one[0].Name, one[1].Name})

@@ -30,12 +30,13 @@ type Control struct {
 
 // variant configures the stores of a fleet.
 type variant struct {
-	control  string // name of the control; "": none
-	open     func(rdb redis.UniversalClient) rmw.Store
-	openOdd  func(rdb redis.UniversalClient) rmw.Store // for every second process; nil: the same
-	across   acrossFunc                                // the store over both sides of a cut-over
-	lock     opener                                    // a lock without a store; nil: open
-	unfenced bool                                      // the external store accepts any token
+	control   string // name of the control; "": none
+	open      func(rdb redis.UniversalClient) rmw.Store
+	openOdd   func(rdb redis.UniversalClient) rmw.Store // for every second process; nil: the same
+	across    acrossFunc                                // the store over both sides of a cut-over
+	lock      opener                                    // a lock without a store; nil: open
+	unfenced  bool                                      // the external store accepts any token
+	isolation func() isolationStore                     // a store of a cell of isolation, which is the control's then
 }
 
 // acrossFunc opens the store of a process over the old and the new store.
@@ -113,6 +114,8 @@ func Controls() []Control {
 				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MasterReads: true, MaxAttempts: 1000})
 			}}},
 	}
+	all = append(all, Control{"one connection", "lockupdate over one connection, which a hung answer blocks for all keys", "backends", "frozen",
+		func(v *Verdict) bool { return v.Slowed > 0 && v.Dropped > 0 }, variant{isolation: oneConnection}})
 	all = slices.Concat(all, cutoverControls(lost), serviceControls())
 	for i := range all {
 		all[i].control = all[i].Name

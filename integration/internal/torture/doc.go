@@ -48,6 +48,12 @@
 // A [Mitigation] is a measure against them. It runs beside a fleet without one in the same environment, so that
 // both get the same faults, and its losses are counted likewise.
 //
+// # Isolation
+//
+// In a cell of isolation, the keys of each store are on several servers, one of which stands still, dies or answers late. The
+// keys of the other servers must keep 90 % of their throughput, as compared with plain GET and SET at the same time, and
+// sections of such names their locks. Throughput is a ratio, since a busy machine is slow.
+//
 // # Lock services
 //
 // Locks of Redlock, etcd, ZooKeeper and PostgreSQL are played without values of Redis. Overlapping holders are

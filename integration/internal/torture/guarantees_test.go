@@ -35,6 +35,10 @@ func TestGuarantees(t *testing.T) {
 		row := regexp.MustCompile(`(?m)^ *` + regexp.QuoteMeta(c.Name) + ` +` + c.Topology + `/` + c.Nemesis + ` .* caught `)
 		assert.True(t, row.MatchString(doc), "%s is not in the table", c.Name)
 	}
+	for _, i := range Isolations() {
+		row := regexp.MustCompile(`(?m)^ *plain +` + i.Topology.Name + `/` + i.Fault + ` `)
+		assert.True(t, row.MatchString(doc), "%s/%s is not in the table", i.Topology.Name, i.Fault)
+	}
 	for _, r := range Mitigations() {
 		for _, place := range r.Where {
 			row := regexp.MustCompile(`(?m)^ *` + regexp.QuoteMeta(r.Name) + ` +` + place.Topology + `/` + place.Nemesis + ` `)

@@ -12,11 +12,16 @@ type planned struct {
 	nemesis Nemesis
 	control *Control
 	trial   *trial
+
+	isolation *Isolation
 }
 
 func (p planned) name(t Topology) string {
 	if p.control != nil {
 		return "control/" + p.control.Name
+	}
+	if p.isolation != nil {
+		return "isolation/" + t.Name + "/" + p.nemesis.Name
 	}
 	if p.trial != nil {
 		return "mitigations at " + t.Name + "/" + p.nemesis.Name
@@ -41,6 +46,9 @@ func plan(only string) map[string][]planned {
 		}
 	}
 	nemeses := slices.Concat(Nemeses(), atTheQuorum())
+	for _, i := range Isolations() {
+		nemeses = append(nemeses, Nemesis{Name: i.Fault, About: i.About, least: isolationLeast})
+	}
 	named := func(name string) Nemesis {
 		return nemeses[slices.IndexFunc(nemeses, func(n Nemesis) bool { return n.Name == name })]
 	}
@@ -51,6 +59,12 @@ func plan(only string) map[string][]planned {
 	}
 	for _, t := range trials(wanted) {
 		all[t.Topology] = append(all[t.Topology], planned{nemesis: named(t.Nemesis), trial: t})
+	}
+	for _, i := range Isolations() {
+		p := planned{nemesis: named(i.Fault), isolation: &i}
+		if wanted(p.name(i.Topology)) {
+			all[i.Topology.Name] = append(all[i.Topology.Name], p)
+		}
 	}
 	return all
 }
@@ -72,7 +86,7 @@ func shorten(cells map[string][]planned, d time.Duration, seed uint64) (omitted 
 		index    int
 	}
 	var all []place
-	for _, t := range slices.Concat(Topologies(), quorums()) {
+	for _, t := range slices.Concat(Topologies(), quorums(), apart()) {
 		for i, p := range cells[t.Name] {
 			if p.long() {
 				all = append(all, place{t, i})

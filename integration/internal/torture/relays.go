@@ -83,6 +83,18 @@ func (r *relays) around(rng *rand.Rand, upstream string) (cut []*toxiproxy.Proxy
 	return cut
 }
 
+// to returns all relays to a server.
+func (r *relays) to(upstream string) (all []*toxiproxy.Proxy) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, relay := range append(slices.Concat(r.wires...), r.inner...) {
+		if relay.Upstream == upstream {
+			all = append(all, relay)
+		}
+	}
+	return all
+}
+
 // some returns the relays of all processes, or of a random one: a process that is cut off alone is
 // overtaken by others.
 func (r *relays) some(rng *rand.Rand) []*toxiproxy.Proxy {

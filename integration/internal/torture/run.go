@@ -19,7 +19,7 @@ type Config struct {
 	Dir      string // the directory for histories and logs of failures; "": a temporary one
 
 	// Only selects the cells whose "topology/nemesis" is or contains this. Controls are "control/NAME",
-	// mitigations "mitigation/NAME".
+	// mitigations "mitigation/NAME", and cells of isolation "isolation/TOPOLOGY/FAULT".
 	Only string
 
 	// Progress may be called concurrently.
@@ -32,6 +32,7 @@ type Report struct {
 	Results     []*Result
 	Controls    []ControlResult
 	Mitigations []*Result
+	Isolations  []*Result
 	Skipped     []string // cells that cannot run here, and the reason
 	Omitted     []string // cells that are too long for this duration
 	Kept        []string // the folders of failures
@@ -48,7 +49,7 @@ type ControlResult struct {
 func (r *Report) Bad() bool {
 	return slices.ContainsFunc(r.Results, func(c *Result) bool { return c.Bad() }) ||
 		slices.ContainsFunc(r.Controls, func(c ControlResult) bool { return !c.Found }) ||
-		slices.ContainsFunc(r.Mitigations, func(c *Result) bool { return c.Bad() })
+		slices.ContainsFunc(slices.Concat(r.Mitigations, r.Isolations), func(c *Result) bool { return c.Bad() })
 }
 
 // atOnce topologies run side by side, each with its own servers: a cell waits for most of its time.
@@ -107,7 +108,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	var parts []*Report
 	running, ctx := errgroup.WithContext(ctx)
 	running.SetLimit(atOnce)
-	for _, t := range slices.Concat(Topologies(), quorums()) {
+	for _, t := range slices.Concat(Topologies(), quorums(), apart()) {
 		if len(cells[t.Name]) == 0 {
 			continue
 		}
@@ -120,6 +121,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		report.Results = append(report.Results, part.Results...)
 		report.Controls = append(report.Controls, part.Controls...)
 		report.Mitigations = append(report.Mitigations, part.Mitigations...)
+		report.Isolations = append(report.Isolations, part.Isolations...)
 		report.Skipped = append(report.Skipped, part.Skipped...)
 		report.Kept = append(report.Kept, part.Kept...)
 	}
@@ -131,6 +133,17 @@ func (r *Report) play(ctx context.Context, env *Environment, p planned, d time.D
 	d = max(d-settle, time.Second, p.nemesis.least)
 	if p.control != nil {
 		r.catch(ctx, env, p, max(d, controlLeast), seed)
+		return
+	}
+	if p.isolation != nil {
+		results := env.isolate(ctx, *p.isolation, seed, isolationStores())
+		if ctx.Err() != nil {
+			return
+		}
+		if i := slices.IndexFunc(results, func(c *Result) bool { return c.Bad() }); i >= 0 {
+			r.save(results[i], env) // all have the same servers
+		}
+		r.Isolations = append(r.Isolations, results...)
 		return
 	}
 	if p.trial != nil {
@@ -172,6 +185,11 @@ func (r *Report) save(result *Result, env *Environment) {
 }
 
 func (c *Control) play(ctx context.Context, env *Environment, n Nemesis, d time.Duration, seed uint64) *Result {
+	if c.isolation != nil {
+		all := Isolations()
+		at := slices.IndexFunc(all, func(i Isolation) bool { return i.Topology.Name == c.Topology && i.Fault == c.Nemesis })
+		return env.isolate(ctx, all[at], seed, []isolationStore{measure(), c.isolation()})[1]
+	}
 	if c.lock == nil {
 		return cell(ctx, env, n, d, seed, c.variant)
 	}

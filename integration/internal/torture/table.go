@@ -19,7 +19,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // Table writes the results, in lines of at most 80 columns. A cell's operations in neither column were
 // reported as not written.
 func (r *Report) Table(w io.Writer) error {
-	if len(r.Results)+len(r.Controls)+len(r.Mitigations)+len(r.Skipped) == 0 {
+	if len(r.Results)+len(r.Controls)+len(r.Mitigations)+len(r.Isolations)+len(r.Skipped) == 0 {
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
@@ -68,7 +68,22 @@ func (r *Report) Table(w io.Writer) error {
 	if err := r.mitigations(w, table, row); err != nil {
 		return err
 	}
+	if err := r.isolations(table, row); err != nil {
+		return err
+	}
 	return r.problems(w)
+}
+
+// isolations writes the share of its throughput on healthy keys that each store kept.
+func (r *Report) isolations(table *tabwriter.Writer, row func(cells ...any)) error {
+	if len(r.Isolations) > 0 {
+		_, _ = fmt.Fprintln(table, "\nHealthy keys while another server fails; kept: of their throughput,\nto compare with plain GET and SET; dropped: sections that lost their lock.")
+		row("store", "where", "ops", "kept", "sections", "dropped", "")
+	}
+	for _, c := range r.Isolations {
+		row(c.Mitigation, c.Topology+"/"+c.Nemesis, c.Operations, fmt.Sprintf("%.0f%%", 100*c.Kept), c.Sections, c.Dropped, c.word())
+	}
+	return table.Flush()
 }
 
 // mitigations writes the measured effect of each mitigation.
@@ -158,6 +173,8 @@ func (v *Verdict) findings() []finding {
 		{v.Unfenced, "unfenced", "updates of the external store are lost or out of order", false},
 		{v.Passed, "passed", "late writes passed the token check", true},
 		{v.Few, "not written", "operations failed beyond half of all: calls do not wait until the fault is over", false},
+		{v.Slowed, "slowed", "stores lost throughput on keys whose server was well", false},
+		{v.Dropped, "dropped", "sections lost their lock on a server that was well", false},
 		{v.Refused, "refused", "sections were refused within one of the same name", false},
 		{len(v.Desk), "of the desk", "rules of the desk are broken", true},
 		{len(v.NotLinearizable), "out of order", "keys have a history that no order explains", true},
@@ -208,12 +225,16 @@ func (r *Report) problems(w io.Writer) error {
 			_, _ = fmt.Fprintf(w, "  %s\n", text)
 		}
 	}
-	for _, c := range r.Mitigations {
+	for _, c := range slices.Concat(r.Mitigations, r.Isolations) {
 		if !c.Bad() {
 			continue
 		}
 		where := fmt.Sprintf("%s at %s/%s:", c.Mitigation, c.Topology, c.Nemesis)
-		again := fmt.Sprintf("-seed %d -only 'mitigation/%s'", r.Seed, c.Mitigation)
+		only := "mitigation/" + c.Mitigation
+		if slices.Contains(r.Isolations, c) {
+			only = "isolation/" + c.Topology + "/" + c.Nemesis
+		}
+		again := fmt.Sprintf("-seed %d -only '%s'", r.Seed, only)
 		space := " "
 		if len(where)+len(again) >= 80 { // the line has 80 columns
 			space = "\n"
@@ -221,7 +242,7 @@ func (r *Report) problems(w io.Writer) error {
 		if _, err := fmt.Fprintf(w, "\n%s%s%s\n", where, space, again); err != nil {
 			return err
 		}
-		for _, text := range c.broken() {
+		for _, text := range slices.Concat(c.broken(), c.examples, c.Errors) {
 			_, _ = fmt.Fprintf(w, "  %s\n", text)
 		}
 	}

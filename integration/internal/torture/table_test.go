@@ -26,6 +26,10 @@ func TestTableFits80Columns(t *testing.T) {
 			switch {
 			case p.control != nil:
 				r.Controls = append(r.Controls, ControlResult{*p.control, result(topology, p.nemesis.Name, ""), true})
+			case p.isolation != nil:
+				one := result(topology, p.nemesis.Name, "ondemand-100")
+				one.Kept, one.Verdict.Dropped = 9.99, bad
+				r.Isolations = append(r.Isolations, one)
 			case p.trial != nil:
 				for _, mitigation := range p.trial.mitigations {
 					one := result(topology, p.nemesis.Name, mitigation.Name)
