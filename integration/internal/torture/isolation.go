@@ -19,7 +19,7 @@ const (
 	keptLeast = 0.9
 
 	isolationCalm  = time.Second // before the fault, and again after it
-	isolationFault = 2 * time.Second
+	isolationFault = 3 * time.Second
 	isolationLease = 2 * time.Second
 
 	// A store has this many goroutines on healthy keys, as many on those of the failing server, and sections of
