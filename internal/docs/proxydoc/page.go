@@ -20,18 +20,55 @@ var overviewText string
 //go:embed proxy.tmpl
 var proxyText string
 
-// columns are the profiles in the overview: Codis first, as the main target of the toolkit. over is the
-// most common version of Redis behind each.
-func columns() []column {
-	return []column{
-		{"codis@3.2", "Codis over codis-server 3.2"}, {"codis@7.0", "Codis over Redis 7"}, {"pika", "Pika's Codis"},
-		{"twemproxy@7.0", "twemproxy"}, {"predixy@7.0", "predixy, groups"}, {"predixy-single@7.0", "predixy, one group"},
-		{"camellia@7.0", "camellia"}, {"envoy-old@7.0", "Envoy 1.14–1.20"}, {"envoy@7.0", "Envoy"},
-		{"redis-cluster-proxy@7.0", "redis-cluster-proxy"}, {"cluster@7.0", "Redis Cluster"}, {"alibaba@7.0", "Alibaba proxy"},
+// columns are the profiles in the overview, except plain Redis, which permits everything. Codis is the first, as the main
+// target of the toolkit.
+func columns() ([]column, error) {
+	names := slices.DeleteFunc(proxycompat.Names(), func(name string) bool { return name == "redis" })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	var all []column
+	for _, name := range names {
+		for _, version := range versions(name) {
+			p, err := proxycompat.Lookup(name)
+			if err != nil {
+				return nil, err
+			}
+			c := column{base: name, head: p.Title(), profile: p}
+			if version != "" {
+				if c.profile, err = p.Over(version); err != nil {
+					return nil, err
+				}
+			}
+			if len(versions(name)) > 1 {
+				c.head += " over Redis " + version
+			}
+			all = append(all, c)
+		}
 	}
+	return all, nil
 }
 
-type column struct{ profile, head string }
+func rank(name string) int {
+	if name == "codis" {
+		return 0
+	}
+	return 1
+}
+
+// versions are the common versions of Redis behind a proxy.
+func versions(name string) []string {
+	switch name {
+	case "codis":
+		return []string{"3.2", "7.0"}
+	case "pika":
+		return []string{""} // in front of Pika only
+	}
+	return []string{"7.0"}
+}
+
+type column struct {
+	base, head string
+	profile    *proxycompat.Profile
+}
 
 // line is a row of the overview: commands of a group with the same rules in all proxies.
 type line struct {
@@ -56,10 +93,11 @@ func render() ([]page, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := matrix()
+	columns, err := columns()
 	if err != nil {
 		return nil, err
 	}
+	lines := matrix(columns)
 	var profiles []*proxycompat.Profile
 	for _, name := range proxycompat.Names() {
 		p, err := proxycompat.Lookup(name)
@@ -69,7 +107,7 @@ func render() ([]page, error) {
 		profiles = append(profiles, p)
 	}
 	text, err := execute(overview, map[string]any{
-		"Columns": columns(), "Lines": lines, "Profiles": profiles, "Commands": len(proxycompat.Commands()),
+		"Columns": columns, "Lines": lines, "Profiles": profiles, "Commands": len(proxycompat.Commands()),
 	})
 	if err != nil {
 		return nil, err
@@ -96,24 +134,13 @@ func functions() template.FuncMap {
 		"cell": func(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(s) },
 		"join": func(s []string) string { return strings.Join(s, " ") },
 		"head": func(c column) string { return c.head },
-		"link": func(c column) string {
-			base, _, _ := strings.Cut(c.profile, "@")
-			return "proxies/" + base + ".md"
-		},
+		"link": func(c column) string { return "proxies/" + c.base + ".md" },
 		"dash": func(s string) string { return cmp.Or(s, "–") },
 	}
 }
 
 // matrix returns the commands that services use: no modules, no administration.
-func matrix() ([]line, error) {
-	var profiles []*proxycompat.Profile
-	for _, c := range columns() {
-		p, err := proxycompat.Lookup(c.profile)
-		if err != nil {
-			return nil, err
-		}
-		profiles = append(profiles, p)
-	}
+func matrix(columns []column) []line {
 	var lines []line
 	at := map[string]int{}
 	for _, c := range proxycompat.Commands() {
@@ -121,8 +148,8 @@ func matrix() ([]line, error) {
 			continue
 		}
 		l := line{Group: c.Group}
-		for _, p := range profiles {
-			l.Verdicts = append(l.Verdicts, sign(p.Rule(c.Name).Verdict))
+		for _, column := range columns {
+			l.Verdicts = append(l.Verdicts, sign(column.profile.Rule(c.Name).Verdict))
 		}
 		id := l.Group + strings.Join(l.Verdicts, "|")
 		i, ok := at[id]
@@ -136,7 +163,7 @@ func matrix() ([]line, error) {
 	slices.SortStableFunc(lines, func(a, b line) int {
 		return cmp.Compare(slices.Index(groups(), a.Group), slices.Index(groups(), b.Group))
 	})
-	return lines, nil
+	return lines
 }
 
 // spoken reports whether the subcommands of a group have their own lines: those that clients and scripts

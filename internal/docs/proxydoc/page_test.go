@@ -3,10 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
 const docs = "../../../docs"
@@ -26,6 +29,23 @@ func TestPagesAreUpToDate(t *testing.T) {
 	require.NoError(t, err)
 	for _, f := range files {
 		assert.True(t, want[f.Name()], "docs/proxies/%s is of no profile: delete it", f.Name())
+	}
+}
+
+// A profile without a column would be missing from the overview without any error.
+func TestEveryProfileHasAColumn(t *testing.T) {
+	all, err := columns()
+	require.NoError(t, err)
+	want := slices.DeleteFunc(proxycompat.Names(), func(name string) bool { return name == "redis" })
+	var got []string
+	for _, c := range all {
+		got = append(got, c.base)
+	}
+	assert.ElementsMatch(t, want, slices.Compact(got))
+	pages, err := render()
+	require.NoError(t, err)
+	for _, name := range want {
+		assert.Contains(t, pages[0].text, "](proxies/"+name+".md) |")
 	}
 }
 
