@@ -35,6 +35,9 @@ func (b *build) files() {
 	for _, pkg := range b.program.Packages {
 		for _, file := range pkg.Syntax {
 			name := pkg.Fset.File(file.FileStart).Name()
+			if ofCgo(name) {
+				name = pkg.Fset.Position(file.Package).Filename
+			}
 			b.built[name] = true
 			if b.tests && !ofTests(name) {
 				continue
@@ -86,10 +89,16 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 		f.EndLine, f.EndColumn = end.Line, end.Column
 	}
 	f.Labels = b.labels(pkg, file, d.Pos)
-	if f.Has(finding.Generated) && !b.cfg.Generated || f.Has(finding.Test) && b.cfg.Tests == TestsOff {
+	f.Uncounted = f.Has(finding.Test) && b.cfg.Tests == TestsWarn
+	switch {
+	case f.Has(finding.Test) && b.cfg.Tests == TestsOff:
+		return l, false
+	case f.Has(finding.Generated) && !b.cfg.Generated:
+		if f.Counts() && !f.Has(finding.Dependent) {
+			b.generated.add("generated files", "-generated skip leaves out %s; list them with -generated report", &f)
+		}
 		return l, false
 	}
-	f.Uncounted = f.Has(finding.Test) && b.cfg.Tests == TestsWarn
 	if r, ok := rules.Of(rule); ok && (f.Severity != rules.Note || r.Severity == rules.Note) { // the text of a note has its own advice
 		f.Advice = r.Advice()
 	}
@@ -99,9 +108,6 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 	}
 	fn := enclosing(path)
 	f.Func = nameOf(fn)
-	if f.Has(finding.Dependent) && b.cfg.Scope == Module {
-		return l, false
-	}
 	unfixed, related, ok := rewrite.UnfixedOf(d)
 	if ok {
 		f.Unfixed, f.Scaffold = unfixed.Why, unfixed.Scaffold
@@ -112,7 +118,7 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 		f.Related = append(f.Related, at)
 	}
 	f.Related = append(f.Related, b.callers(pkg, fn, d)...)
-	if len(d.SuggestedFixes) > 0 && !f.Has(finding.Generated) && !pkg.IllTyped {
+	if len(d.SuggestedFixes) > 0 && !f.Has(finding.Generated) && !pkg.IllTyped && !ofCgo(pkg.Fset.File(file.FileStart).Name()) {
 		f.Fix = b.fix(pkg.Fset, d.SuggestedFixes[0])
 	}
 	f.Statement = statement(pkg, path, d.Pos, d.End)
@@ -144,7 +150,11 @@ func (b *build) reached(l located) {
 	default:
 		b.way(&l)
 	}
-	if l.Has(finding.Dependent) && b.cfg.Scope == Deps && l.Reach == string(reach.None) {
+	if l.Has(finding.Dependent) && b.cfg.Scope != All && l.Reach == string(reach.None) {
+		return
+	}
+	if l.Has(finding.Dependent) && b.cfg.Scope == Module {
+		b.dependent(&l)
 		return
 	}
 	b.keep(l.Finding)
@@ -199,7 +209,7 @@ func (b *build) labels(pkg *packages.Package, file *ast.File, pos token.Pos) (la
 	if ofTests(name) {
 		labels = append(labels, finding.Test)
 	}
-	if ast.IsGenerated(file) {
+	if ast.IsGenerated(file) && !ofCgo(name) {
 		labels = append(labels, finding.Generated)
 	}
 	switch slashed := filepath.ToSlash(name); {
@@ -210,6 +220,9 @@ func (b *build) labels(pkg *packages.Package, file *ast.File, pos token.Pos) (la
 	}
 	return labels
 }
+
+// ofCgo reports whether a file is the output of cgo, which is in the build cache.
+func ofCgo(file string) bool { return !strings.HasSuffix(file, ".go") }
 
 func fileAt(pkg *packages.Package, pos token.Pos) *ast.File {
 	for _, file := range pkg.Syntax {

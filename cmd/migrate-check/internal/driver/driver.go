@@ -156,7 +156,11 @@ func builds(cfg Config, dirs []string) (all []load.Config) {
 type merger struct {
 	cfg        Config
 	root       string
-	passed     []finding.Unseen
+	passed     []finding.Unseen       // of other languages: code of others, and built files
+	unread     []finding.Unseen       // of other languages: files that could not be searched
+	elsewhere  elsewhere              // findings in dependencies, and in packages of the module that no pattern names
+	generated  elsewhere              // findings in generated files, without -generated report
+	uses       bool                   // some package of the check imports a Redis client, also through others
 	others     []string               // the folders of nested modules outside of the check
 	members    map[string]bool        // the folders of the modules of the check
 	files      int                    // searched files of other languages
@@ -175,7 +179,7 @@ type merger struct {
 func newMerger(cfg Config) *merger {
 	return &merger{
 		cfg: cfg, found: map[finding.Place]bool{}, directives: map[finding.Place]*directive.Directive{},
-		members: map[string]bool{}, packages: map[string]bool{}, broken: map[string]load.Broken{}, built: map[string]bool{},
+		members: map[string]bool{}, elsewhere: elsewhere{}, generated: elsewhere{}, packages: map[string]bool{}, broken: map[string]load.Broken{}, built: map[string]bool{},
 		notBuilt: map[string]string{}, failed: map[string]finding.Unseen{},
 	}
 }
@@ -214,6 +218,7 @@ func (m *merger) add(program *load.Program, graph *checker.Graph, tests bool) {
 		path, _ := program.Relative(file)
 		m.notBuilt[file] = path
 	}
+	m.uses = m.uses || program.Uses
 	for path := range program.Asked {
 		m.packages[strings.TrimSuffix(path, "_test")] = true
 	}
@@ -261,15 +266,18 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 	baseline.Fingerprint(all)
 	r := &finding.Report{Findings: all, Root: m.root, Lost: m.lost}
 	r.Summary.Packages = len(m.packages)
-	r.Summary.Unseen = unseen
+	r.Summary.Unseen = slices.Concat(unseen, m.unread, m.elsewhere.all())
 	r.Summary.Files = m.files
 	if len(m.packages) == 0 && m.files == 0 && len(unseen) == 0 {
 		r.Summary.Unseen = []finding.Unseen{{
 			Path: strings.Join(m.cfg.Patterns, " "), Reason: "neither a Go package nor a file of another language is there",
 		}}
 	}
-	r.Summary.Passed = m.passed
+	r.Summary.Passed = append(m.passed, m.generated.all()...)
 	r.Summary.Modules = m.otherModules()
+	if !m.uses && len(all) == 0 && m.files == 0 { // else "0 findings" would be of code that uses no Redis
+		r.Summary.Unseen, r.Summary.Modules = append(r.Summary.Unseen, r.Summary.Modules...), nil
+	}
 	r.Count()
 	return r
 }

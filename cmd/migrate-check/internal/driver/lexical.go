@@ -86,6 +86,11 @@ func (m *merger) scanOthers(ctx context.Context) error {
 			p.Path = path.Join(prefix, p.Path)
 			m.passed = append(m.passed, p)
 		}
+		for _, u := range found.Unread {
+			if u.Path = path.Join(prefix, u.Path); !isTest(u.Path) || m.cfg.Tests == TestsFail {
+				m.unread = append(m.unread, u)
+			}
+		}
 	}
 	return errs
 }

@@ -22,8 +22,8 @@ func (m *merger) notLoaded(build load.Config, err error) {
 	m.lost = true
 }
 
-// unloaded searches Go files by words if there is no
-// go.mod or the go command failed. It returns those that import a client.
+// unloaded searches Go files by words that are in no loaded package, and returns those that import a client. There is no
+// go.mod, or the go command failed, or no build has any file of their folder, so that ./... does not match it.
 func (m *merger) unloaded(ctx context.Context, dirs []string) (all []finding.Unseen, err error) {
 	base, err := filepath.Abs(m.cfg.Dir)
 	if err != nil {
@@ -36,8 +36,9 @@ func (m *merger) unloaded(ctx context.Context, dirs []string) (all []finding.Uns
 			known[file] = true
 		}
 	}
+	reason, label := "imports a Redis client, and is in no package that could be loaded", finding.Label("")
 	if !lost {
-		return nil, nil
+		label, reason = finding.NotBuilt, "imports a Redis client, and is in a folder of which nothing is built with these tags on this system"
 	}
 	if m.root == "" {
 		m.root = base
@@ -56,14 +57,14 @@ func (m *merger) unloaded(ctx context.Context, dirs []string) (all []finding.Uns
 				return err
 			case d.IsDir() && name != start && (!below || passedBy(d.Name()) || isModule(name) && !slices.Contains(dirs, name)):
 				return filepath.SkipDir
-			case d.IsDir() || !strings.HasSuffix(name, ".go") || ofTests(name) && m.cfg.Tests == TestsOff:
+			case d.IsDir() || !strings.HasSuffix(name, ".go") || passedBy(d.Name()) || ofTests(name) && m.cfg.Tests == TestsOff:
 				return nil
 			case m.built[name] || m.notBuilt[name] != "" || known[name] || !importsClient(name):
 				return nil
 			}
 			all = append(all, finding.Unseen{
-				Path: m.shown(name), Reason: "imports a Redis client, and is in no package that could be loaded",
-				Scanned: m.scanGo(name, m.shown(name), ""),
+				Path: m.shown(name), Reason: reason,
+				Scanned: m.scanGo(name, m.shown(name), label),
 			})
 			known[name] = true
 			return nil

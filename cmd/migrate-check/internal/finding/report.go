@@ -32,7 +32,8 @@ type Summary struct {
 	Unseen []Unseen `json:"unseen"`
 	// Modules lists nested modules outside of the check.
 	Modules []Unseen `json:"modules,omitempty"`
-	// Passed lists skipped files and folders of other languages: third-party code, or too large.
+	// Passed lists code that the check leaves out: third-party code and built files in other languages, and generated files
+	// if a flag says so.
 	Passed []Unseen `json:"passed,omitempty"`
 	// Interrupted marks a check that was cancelled.
 	Interrupted bool `json:"interrupted,omitempty"`

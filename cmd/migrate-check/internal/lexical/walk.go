@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,16 +22,17 @@ import (
 type Result struct {
 	Findings   []finding.Finding
 	Directives []*directive.Directive
-	Skipped    []finding.Unseen
-	Files      int // that were searched
+	Skipped    []finding.Unseen // code of others, and built files
+	Unread     []finding.Unseen // files that may be of interest, and could not be searched
+	Files      int              // that were searched
 }
 
 // maxSize limits the size of a file, in bytes.
 const maxSize = 2 << 20
 
-// passedBy are the folders that have no code of one's own.
+// passedBy are the folders without own code, and the reason if the report lists them.
 var passedBy = map[string]string{
-	".git": "not code", ".hg": "not code", ".svn": "not code", "node_modules": "dependencies", "bower_components": "dependencies",
+	".git": "", ".hg": "", ".svn": "", "node_modules": "dependencies", "bower_components": "dependencies",
 	"vendor": "dependencies", "third_party": "dependencies", "site-packages": "dependencies", ".venv": "dependencies",
 	"venv": "dependencies",
 	".tox": "dependencies", "__pycache__": "built", ".gradle": "built", "target": "built", "build": "built", "dist": "built",
@@ -40,8 +42,8 @@ var passedBy = map[string]string{
 // Walk searches all files of some languages below the root of fsys. Paths have slashes and begin at the root. If ctx
 // ends, Walk returns its error and the findings so far.
 func Walk(ctx context.Context, fsys fs.FS, p *proxycompat.Profile, langs Languages) (Result, error) {
-	files, skipped, err := list(ctx, fsys, langs)
-	all := Result{Skipped: skipped, Files: len(files)}
+	files, all, err := list(ctx, fsys, langs)
+	all.Files = len(files)
 	if err != nil {
 		return all, err
 	}
@@ -59,16 +61,23 @@ func Walk(ctx context.Context, fsys fs.FS, p *proxycompat.Profile, langs Languag
 	for _, r := range results {
 		all.Findings = append(all.Findings, r.Findings...)
 		all.Directives = append(all.Directives, r.Directives...)
-		all.Skipped = append(all.Skipped, r.Skipped...)
+		all.Skipped, all.Unread = append(all.Skipped, r.Skipped...), append(all.Unread, r.Unread...)
 	}
 	finding.Sort(all.Findings)
-	slices.SortFunc(all.Skipped, func(a, b finding.Unseen) int { return strings.Compare(a.Path, b.Path) })
+	for _, list := range [][]finding.Unseen{all.Skipped, all.Unread} {
+		slices.SortFunc(list, func(a, b finding.Unseen) int { return strings.Compare(a.Path, b.Path) })
+	}
 	return all, ctx.Err()
 }
 
 // list tells which files are to be looked at.
-func list(ctx context.Context, fsys fs.FS, langs Languages) (files []string, skipped []finding.Unseen, err error) {
-	pass := func(path, reason string) { skipped = append(skipped, finding.Unseen{Path: path, Reason: reason}) }
+func list(ctx context.Context, fsys fs.FS, langs Languages) (files []string, others Result, err error) {
+	pass := func(path, reason string) {
+		others.Skipped = append(others.Skipped, finding.Unseen{Path: path, Reason: reason})
+	}
+	unread := func(path, reason string) {
+		others.Unread = append(others.Unread, finding.Unseen{Path: path, Reason: reason})
+	}
 	err = fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -77,14 +86,20 @@ func list(ctx context.Context, fsys fs.FS, langs Languages) (files []string, ski
 			if name == "." {
 				return err
 			}
-			pass(name, reasonOf(err))
+			unread(name, reasonOf(err))
 			return fs.SkipDir
 		}
 		if entry.IsDir() {
 			if reason, ok := passedBy[entry.Name()]; ok && name != "." {
-				pass(name, reason)
+				if reason != "" {
+					pass(name, reason)
+				}
 				return fs.SkipDir
 			}
+			return nil
+		}
+		if language := unsearched[path.Ext(name)]; language != "" && namesRedis(fsys, name) {
+			unread(name, language+" is not searched, and the file names Redis: migrate-check live counts its commands on a server")
 			return nil
 		}
 		if !slices.Contains(langs, LanguageOf(name)) {
@@ -92,11 +107,11 @@ func list(ctx context.Context, fsys fs.FS, langs Languages) (files []string, ski
 		}
 		switch info, err := entry.Info(); {
 		case err != nil:
-			pass(name, reasonOf(err))
+			unread(name, reasonOf(err))
 		case !info.Mode().IsRegular():
 			pass(name, "not a regular file")
 		case info.Size() > maxSize:
-			pass(name, "too large")
+			unread(name, tooLarge)
 		case strings.Contains(path.Base(name), ".min."):
 			pass(name, "minified")
 		default:
@@ -104,8 +119,26 @@ func list(ctx context.Context, fsys fs.FS, langs Languages) (files []string, ski
 		}
 		return nil
 	})
-	return files, skipped, err
+	return files, others, err
 }
+
+// unsearched are languages with Redis clients that no search knows, by the ends of their files.
+var unsearched = map[string]string{
+	".c": "C", ".cc": "C++", ".cpp": "C++", ".clj": "Clojure", ".dart": "Dart", ".ex": "Elixir", ".exs": "Elixir",
+	".erl": "Erlang", ".fs": "F#", ".groovy": "Groovy", ".pl": "Perl", ".pm": "Perl", ".rs": "Rust", ".scala": "Scala",
+	".swift": "Swift", ".vb": "Visual Basic",
+}
+
+// Not a part of "redistribute", which licenses have.
+var redisWord = regexp.MustCompile(`[rR]edis(?:[^a-z]|$)|REDIS(?:[^A-Z]|$)`)
+
+// namesRedis reports whether a file has the name of Redis, or cannot be read.
+func namesRedis(fsys fs.FS, name string) bool {
+	src, err := fs.ReadFile(fsys, name)
+	return err != nil || redisWord.Match(src)
+}
+
+const tooLarge = "larger than 2 MiB, which is not searched"
 
 func reasonOf(err error) string {
 	var of *fs.PathError
@@ -123,15 +156,15 @@ func look(fsys fs.FS, name string, p *proxycompat.Profile) Result {
 	case err != nil:
 		reason = reasonOf(err)
 	case len(src) > maxSize: // it has grown
-		reason = "too large"
+		reason = tooLarge
 	case bytes.IndexByte(src[:min(len(src), 8000)], 0) >= 0:
-		reason = "not text"
+		reason = "not text, which is not searched"
 	case minified(src):
-		reason = "minified"
+		return Result{Skipped: []finding.Unseen{{Path: name, Reason: "minified"}}}
 	default:
 		return Result{Findings: Scan(p, name, src), Directives: Directives(name, src)}
 	}
-	return Result{Skipped: []finding.Unseen{{Path: name, Reason: reason}}}
+	return Result{Unread: []finding.Unseen{{Path: name, Reason: reason}}}
 }
 
 // minified reports whether the lines are too long for code that a person wrote.

@@ -36,6 +36,8 @@ func tree() fstest.MapFS {
 		"web/bundle.js":          file(strings.Repeat("x", 20_000)),
 		"large.py":               file(publishes + strings.Repeat("# nothing\n", 300_000)),
 		"binary.py":              file("\x00\x01"),
+		"app.rs":                 file("use redis::Commands;"),
+		"none.rs":                file("// Redistribution and use"),
 		".git/hooks/pre-push.py": file(publishes),
 	}
 }
@@ -53,10 +55,13 @@ func TestWalk(t *testing.T) {
 	}
 	assert.Equal(t, []string{"a.py", "a.rb", "b/app.py"}, places)
 	assert.Equal(t, []finding.Unseen{
-		{Path: ".git", Reason: "not code"}, {Path: "binary.py", Reason: "not text"}, {Path: "large.py", Reason: "too large"},
 		{Path: "node_modules", Reason: "dependencies"}, {Path: "svc/vendor", Reason: "dependencies"},
 		{Path: "web/app.min.js", Reason: "minified"}, {Path: "web/bundle.js", Reason: "minified"},
 	}, r.Skipped)
+	assert.Equal(t, []finding.Unseen{
+		{Path: "app.rs", Reason: "Rust is not searched, and the file names Redis: migrate-check live counts its commands on a server"},
+		{Path: "binary.py", Reason: "not text, which is not searched"}, {Path: "large.py", Reason: "larger than 2 MiB, which is not searched"},
+	}, r.Unread)
 }
 
 func TestWalkIsAlwaysTheSame(t *testing.T) {

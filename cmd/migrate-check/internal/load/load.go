@@ -77,6 +77,7 @@ type Program struct {
 	Broken   []Broken            // with errors; Packages may have them, too
 	NotBuilt []string            // files that the tags and the system leave out
 	Later    *Later              // the tests; nil if there are none
+	Uses     bool                // a package of the patterns imports a Redis client, also through others
 
 	causes map[string]string // the errors of imported packages, by import path
 }
@@ -141,6 +142,7 @@ func Load(ctx context.Context, cfg Config) (*Program, error) {
 	p.Root = common(p.Modules)
 	slices.Sort(p.NotBuilt)
 	p.NotBuilt = slices.Compact(p.NotBuilt)
+	packages.Visit(asked, nil, func(pkg *packages.Package) { p.Uses = p.Uses || rediscalls.IsClient(pkg.PkgPath) })
 	if !some {
 		return p, nil
 	}

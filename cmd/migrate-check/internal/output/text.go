@@ -161,10 +161,29 @@ func summary(s *finding.Summary) string {
 	for _, m := range s.Modules {
 		para("not asked for: " + m.Path + ": " + m.Reason)
 	}
+	for _, line := range passed(s.Passed) {
+		para(line)
+	}
 	if s.Interrupted {
 		para("ended before its end: what is not said may be there all the same")
 	}
 	return b.String()
+}
+
+// passed lists the code that the check leaves out, in a line for each reason.
+func passed(all []finding.Unseen) (lines []string) {
+	paths := map[string][]string{}
+	for _, p := range all {
+		paths[p.Reason] = append(paths[p.Reason], p.Path)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(paths)) {
+		names := paths[reason]
+		if n := len(names) - 3; n > 0 {
+			names = append(names[:3:3], fmt.Sprintf("and %d more", n))
+		}
+		lines = append(lines, fmt.Sprintf("left out: %s: %s", strings.Join(names, ", "), reason))
+	}
+	return lines
 }
 
 var reached = map[string]string{
