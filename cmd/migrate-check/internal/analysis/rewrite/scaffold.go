@@ -14,7 +14,10 @@ import (
 
 const todo = `return cur, errors.New("TODO: return what is stored")`
 
-// scaffold is the beginning of the new code for a Watch that is not rewritten.
+// severalKeys is the advice for keys that change together.
+const severalKeys = "// Put what changes together under one key, or choose an order of the writes: see \"Several keys\" in docs/migration.md.\n"
+
+// scaffold is the beginning of the new code for a Watch that is not rewritten. It has every write of the function, or no code.
 func (w *watch) scaffold(call *rediscalls.Call, store, why string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Not rewritten: %s.\n", why)
@@ -23,25 +26,28 @@ func (w *watch) scaffold(call *rediscalls.Call, store, why string) string {
 	if w.ctx != nil && call.Library.Major >= 8 {
 		ctx = w.of(w.ctx)
 	}
+	writes, err := w.allWrites()
 	switch {
 	case len(w.keys) == 0 || w.call.Ellipsis.IsValid():
-		fmt.Fprintf(&b, "// TODO: one Update is of one key. If several change together, put them under one key,\n"+
-			"// or take %s.WithLocks and order the writes so that a crash between them does no harm.\n", store)
-		b.WriteString(w.updateOf(nil, store, ctx))
+		b.WriteString("// No scaffold: the keys are not seen here, and an Update is of one.\n" + severalKeys)
+	case err != nil:
+		fmt.Fprintf(&b, "// No scaffold: %s.\n%s", err, severalKeys)
 	case len(w.keys) == 1:
-		b.WriteString(w.updateOf(w.keys[0], store, ctx))
+		b.WriteString(w.updateOf(w.keys[0], writes, store, ctx))
 	default:
 		names := make([]string, len(w.keys))
 		for i, key := range w.keys {
 			names[i] = w.of(key)
 		}
 		fmt.Fprintf(&b, "err := %s.WithLocks(%s, []string{%s}, func(ctx context.Context) error {\n", store, ctx, strings.Join(names, ", "))
-		b.WriteString("\t// TODO: every other writer of these keys must take the same locks.\n" +
-			"\t// TODO: a crash may come between two writes: put them into an order in which it does no harm.\n")
+		b.WriteString("\t// WithLocks is a method of *lockupdate.Store. A Read, and a WATCH of old code, may see the one write without the other.\n" +
+			"\t// TODO: every other writer of these keys must take the same locks.\n" +
+			"\t// TODO: a crash may come between two writes, and nothing takes back the first: put them into an order in which\n" +
+			"\t// it does no harm. See \"Several keys\" in docs/migration.md.\n")
 		for _, key := range w.keys {
-			one := strings.TrimSuffix(w.updateOf(key, store, "ctx"), "\n")
-			if update, ok := strings.CutPrefix(one, "_, err := "); ok {
-				one = "if _, err := " + update + "; err != nil {\n\treturn err\n}"
+			one := strings.TrimSuffix(w.updateOf(key, writes, store, "ctx"), "\n")
+			if comment, update, ok := strings.Cut(one, "_, err := "); ok {
+				one = comment + "if _, err := " + update + "; err != nil {\n\treturn err\n}"
 			}
 			b.WriteString("\t" + strings.ReplaceAll(one, "\n", "\n\t") + "\n")
 		}
@@ -59,27 +65,33 @@ func (w *watch) scaffold(call *rediscalls.Call, store, why string) string {
 // otherKind matches the commands of lists, sets, sorted sets, streams and the like.
 var otherKind = regexp.MustCompile(`^(Z|X|L|RP|Geo|PF|S(Add|Card|Diff|Inter|Is|MIs|Members|Move|Pop|Rand|Rem|Scan|Union))`)
 
-// updateOf is the Update of a key, which is nil if it is not known.
-func (w *watch) updateOf(key ast.Expr, store, ctx string) string {
-	name, kind, missing, stored := `"TODO: the key"`, "", "", todo
-	if key != nil {
-		name = w.of(key)
-	}
-	if key != nil && w.fn != nil {
-		commands := w.commandsOf(key)
-		for _, c := range commands {
-			if strings.HasPrefix(c.name, "H") {
-				kind = ", Kind: rmw.KindHash"
-			} else if otherKind.MatchString(c.name) {
-				const other = "// TODO: an Update is of a string or a hash, and %s of neither: send it under %s.WithLock.\n"
-				return fmt.Sprintf(other, c.name, store)
-			}
+// updateOf is the Update of a key, with the writes that are of it.
+func (w *watch) updateOf(key ast.Expr, writes []written, store, ctx string) string {
+	writes = slices.DeleteFunc(slices.Clone(writes), func(c written) bool { return !w.same(key, c.call.Args[1]) })
+	commands, kind, warning := w.commandsOf(key), "", ""
+	for _, c := range commands {
+		switch {
+		case strings.HasPrefix(c.name, "H"):
+			kind = ", Kind: rmw.KindHash"
+			warning = "// The Update reads all fields of the hash, and fields of one hash have one lock: see rmw.KindHash.\n"
+		case otherKind.MatchString(c.name):
+			const other = "// TODO: an Update is of a string or a hash, and %s of neither: send it under %s.WithLock.\n"
+			return fmt.Sprintf(other, c.name, store) + w.listed(writes)
 		}
-		missing, stored = w.missing(commands), strings.ReplaceAll(w.storedBy(commands), "\n", "\n\t")
 	}
-	return fmt.Sprintf("_, err := %s.Update(%s, rmw.Key{Name: %s%s}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {\n"+
+	stored := strings.ReplaceAll(w.storedBy(writes), "\n", "\n\t")
+	return fmt.Sprintf(warning+"_, err := %s.Update(%s, rmw.Key{Name: %s%s}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {\n"+
 		"%s\t// TODO: move the checks of the function here. It may only compute, and may be called several times.\n\t%s\n})\n",
-		store, ctx, name, kind, missing, stored)
+		store, ctx, w.of(key), kind, w.missing(commands), stored)
+}
+
+// listed is a comment with commands.
+func (w *watch) listed(writes []written) string {
+	var b strings.Builder
+	for _, c := range writes {
+		fmt.Fprintf(&b, "//\t%s\n", w.inLine(c.call))
+	}
+	return b.String()
 }
 
 // commandsOf lists the commands of the function on a key, by the transaction or a pipeline of it.
@@ -122,13 +134,17 @@ func (w *watch) missing(commands []txUse) string {
 	return ""
 }
 
-// storedBy returns the value of the only write, if it does not depend on the rest of the function.
-func (w *watch) storedBy(commands []txUse) string {
-	commands = slices.DeleteFunc(slices.Clone(commands), func(c txUse) bool { return reads[c.name] })
-	if len(commands) != 1 || slices.ContainsFunc(commands[0].call.Args[1:], func(e ast.Expr) bool { return !w.outside(e) }) {
+// storedBy returns the value of the only write, if it does not depend on the rest of the function. Otherwise it returns an
+// error, under a list of the writes.
+func (w *watch) storedBy(writes []written) string {
+	if len(writes) == 0 {
 		return todo
 	}
-	one := commands[0]
+	todo := "// TODO: do what these did, each as often as it did:\n" + w.listed(writes) + todo
+	one := writes[0].txUse
+	if len(writes) > 1 || writes[0].repeated || slices.ContainsFunc(one.call.Args[1:], func(e ast.Expr) bool { return !w.outside(e) }) {
+		return todo
+	}
 	if text := w.counted(one); text != "" {
 		return text
 	}

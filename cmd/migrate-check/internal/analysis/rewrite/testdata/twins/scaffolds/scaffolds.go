@@ -123,6 +123,7 @@ func (s *Service) countBy(ctx context.Context, key string, in Input) error {
 func (s *Service) countField(ctx context.Context, key string, in Input) error {
 	store := s.store
 	// Not rewritten: the key is not read before it is written: a Set overwrites a key of any type, an Update does not.
+	// The Update reads all fields of the hash, and fields of one hash have one lock: see rmw.KindHash.
 	_, err := store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		// TODO: move the checks of the function here. It may only compute, and may be called several times.
 		text, ok := cur.Field(in.Field)
@@ -148,6 +149,7 @@ func (s *Service) countField(ctx context.Context, key string, in Input) error {
 func (s *Service) setKnownField(ctx context.Context, key string, in Input) error {
 	store := s.store
 	// Not rewritten: the answers of the pipeline are kept.
+	// The Update reads all fields of the hash, and fields of one hash have one lock: see rmw.KindHash.
 	_, err := store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 		if _, ok := cur.Field(in.Field); !ok {
 			return cur, redis.Nil
