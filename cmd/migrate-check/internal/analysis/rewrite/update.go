@@ -64,7 +64,11 @@ func (w *watch) update(asked string) (*analysis.SuggestedFix, error) {
 			return nil, err
 		}
 	}
-	return w.fix("Rewrite to an Update of " + store)
+	what := "Rewrite to an Update of " + store
+	if u.field() {
+		what += ", which reads all fields of the hash"
+	}
+	return w.fix(what)
 }
 
 // onlyTwoUses refuses a function that does more than to read and to write.
@@ -140,6 +144,9 @@ func (u *update) zero(v types.Object) bool {
 	return zero
 }
 
+// field reports whether a field of a hash is read. The Update reads all of them.
+func (u *update) field() bool { return u.uses[0].name == "HGet" }
+
 func (u *update) hash() bool { return u.uses[0].name != "Get" }
 
 // agree refuses if the key that is watched, the one that is read and the one that is written differ, or their contexts.
@@ -183,6 +190,9 @@ func (u *update) onlyOnce() error {
 	} else {
 		u.insert(u.fnVar.Pos(), "var "+tried+" bool\n")
 		u.insert(stmt.Pos(), tried+" = false\n")
+	}
+	if u.field() {
+		u.insert(u.fn.Body.Lbrace+1, "\n// Update reads all fields of the hash, and its fields have one lock: see rmw.KindHash.")
 	}
 	u.insert(u.fn.Body.Lbrace+1, fmt.Sprintf("\n// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.\n"+
 		"if %[1]s {\nreturn %[2]s, %[3]s.TxFailedErr\n}\n%[1]s = true", tried, u.cur, redis))

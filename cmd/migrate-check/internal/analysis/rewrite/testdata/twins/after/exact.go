@@ -37,6 +37,7 @@ func (s *Service) scanned(ctx context.Context, key string, _ Input) error {
 func (s *Service) dated(ctx context.Context, key string, in Input) error {
 	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// Update reads all fields of the hash, and its fields have one lock: see rmw.KindHash.
 		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
 		if tried {
 			return cur, redis.TxFailedErr

@@ -13,6 +13,7 @@ import (
 func (s *Service) field(ctx context.Context, key string, in Input) error {
 	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// Update reads all fields of the hash, and its fields have one lock: see rmw.KindHash.
 		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
 		if tried {
 			return cur, redis.TxFailedErr
@@ -53,6 +54,7 @@ func (s *Service) fields(ctx context.Context, key string, in Input) error {
 func (s *Service) dropField(ctx context.Context, key string, in Input) error {
 	tried := false
 	_, err := s.store.Update(ctx, rmw.Key{Name: key, Kind: rmw.KindHash}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		// Update reads all fields of the hash, and its fields have one lock: see rmw.KindHash.
 		// The second call means a conflict. Return it, as WATCH did; without this, Update tries again.
 		if tried {
 			return cur, redis.TxFailedErr
