@@ -8,7 +8,8 @@
 //
 // One update takes 3 round trips and 5 commands: WATCH; GET or HGETALL; MULTI,
 // the write, EXEC. A conflict costs the same again, after a random, growing
-// delay, up to a bounded number of attempts.
+// delay, up to a bounded number of attempts. HGETALL reads all fields of a hash, also if
+// fn needs one: see [rmw.KindHash].
 //
 // If the reply to EXEC is lost, the error is an [rmw.ErrOutcomeUnknown]: the write may have
 // happened. It is never sent again, neither by this package nor by go-redis.

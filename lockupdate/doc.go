@@ -47,7 +47,7 @@
 // script on one key, so no proxy, pipeline or slot move comes between. The guard sees WATCH writers (package cas), too. A
 // refused commit breaks their transactions in flight, so that they do not end before fn again. Of a hash it compares the
 // fields that fn read, set or removed by [rmw.Value.Field], With, Without or [rmw.HashOf], else all. Only changed fields are
-// written, so services can share a hash; Result has the fields of all of them.
+// written, so services can share a hash; Result has the fields of all of them. But all fields are read: see [rmw.KindHash].
 //
 // # Lost answers
 //

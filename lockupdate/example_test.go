@@ -256,7 +256,8 @@ func ExampleStore_WithLock() {
 	// sent <nil>
 }
 
-// Another process that takes both locks, in any order, never sees half of the move.
+// A process that takes both locks, in any order, does not see half of the move while this process lives. A process that dies
+// between the two updates leaves the book on both shelves. A Read without the locks sees it on both, too.
 func ExampleStore_WithLocks() {
 	store, _, stop := engine(lockupdate.Config{})
 	defer stop()

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -118,6 +119,50 @@ func (m *mover) reap(ctx context.Context, room string) error {
 
 // endsnippet
 
+// plain moves the record without versions: entry, record, old entry.
+func (m *mover) plain(ctx context.Context, to string) error {
+	m.step("add")
+	if err := m.rdb.ZAdd(ctx, index(to), redis.Z{Member: m.id}).Err(); err != nil {
+		return err
+	}
+	m.step("commit")
+	var was place
+	_, err := m.store.Update(ctx, m.key(), func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		was = placeOf(cur)
+		return place{to, was.version + 1}.value(), nil
+	})
+	if err != nil || was.room == to {
+		return err
+	}
+	m.step("remove")
+	return m.rdb.ZRem(ctx, index(was.room), m.id).Err()
+}
+
+// transact moves the record in a transaction, and writes the version and the stamp, too.
+func (m *mover) transact(ctx context.Context, to string) error {
+	for {
+		m.step("watch")
+		err := m.rdb.Watch(ctx, func(tx *redis.Tx) error {
+			text, err := tx.Get(ctx, m.key().Name).Result()
+			now := placeOf(rmw.String(text))
+			if err != nil || now.room == to {
+				return err
+			}
+			m.step("exec")
+			_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+				next := place{to, now.version + 1}
+				pipe.Set(ctx, m.key().Name, next.value().Text(), redis.KeepTTL)
+				pipe.ZAdd(ctx, index(to), redis.Z{Score: float64(next.version), Member: m.id})
+				return pipe.ZRem(ctx, index(now.room), m.id).Err()
+			})
+			return err
+		}, m.key().Name)
+		if !errors.Is(err, redis.TxFailedErr) {
+			return err
+		}
+	}
+}
+
 func (m *mover) raise(ctx context.Context, now place, version int) error {
 	if m.control == "reap without a raise" {
 		return nil
@@ -170,62 +215,6 @@ func (m *mover) missing(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// orders plays actors in every order of their commands that begins with prefix, and calls check after each command. The game
-// returns the actors from a new start. It ends at the first error of check. A number in prefix chooses one of the actors that
-// have not ended.
-func orders(t *testing.T, prefix []int, game func(step func(actor int) func(what string)) (actors []func() error, check func() error)) (n int, failed error) {
-	t.Helper()
-	fixed := len(prefix)
-	for {
-		n++
-		waiting := make([]chan struct{}, 8)
-		events := make(chan int) // of an actor that waits, or has ended
-		actors, check := game(func(actor int) func(string) {
-			return func(string) {
-				events <- actor
-				<-waiting[actor]
-			}
-		})
-		var runnable, choices, options []int
-		for i, act := range actors {
-			waiting[i] = make(chan struct{})
-			go func() {
-				err := act()
-				if err != nil {
-					failed = errors.Join(failed, err)
-				}
-				events <- -1 - i
-			}()
-			if e := <-events; e >= 0 {
-				runnable = append(runnable, i)
-			}
-		}
-		for len(runnable) > 0 {
-			choice := 0
-			if len(choices) < len(prefix) {
-				choice = prefix[len(choices)]
-			}
-			choices, options = append(choices, choice), append(options, len(runnable))
-			i := runnable[choice]
-			waiting[i] <- struct{}{}
-			if e := <-events; e < 0 {
-				runnable = slices.Delete(runnable, choice, choice+1)
-			}
-			if err := check(); err != nil && failed == nil {
-				failed = fmt.Errorf("order %v: %w", choices, err)
-			}
-		}
-		last := len(choices) - 1
-		for last >= fixed && choices[last]+1 == options[last] {
-			last--
-		}
-		if failed != nil || last < fixed {
-			return n, failed
-		}
-		prefix = append(choices[:last:last], choices[last]+1)
-	}
-}
-
 // game is a record in room A, and actors that move or reap it.
 func (f *fixture) game(control string, prefix []int, actors ...func(ctx context.Context, m *mover) error) (int, error) {
 	games := 0
@@ -266,6 +255,12 @@ func TestIndexOfMovingEntries(t *testing.T) {
 			return err
 		}
 	}
+	plain := func(room string) actor {
+		return func(ctx context.Context, m *mover) error { return m.plain(ctx, room) }
+	}
+	transact := func(room string) actor {
+		return func(ctx context.Context, m *mover) error { return m.transact(ctx, room) }
+	}
 	reap := func(ctx context.Context, m *mover) error { return m.reap(ctx, "C") }
 	// A slow process adds its entry between the entry of another one and a late removal.
 	overtaken := []int{0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 0, 1}
@@ -279,12 +274,20 @@ func TestIndexOfMovingEntries(t *testing.T) {
 		"two targets":              {"", nil, []actor{to("B"), to("C")}, false},
 		"overtaken":                {"", overtaken, []actor{to("B"), to("B", "A"), to("B")}, false},
 		"a reaper":                 {"", nil, []actor{reap, to("C")}, false},
+		"beside a transaction":     {"", nil, []actor{to("B"), transact("C")}, false},
+		"beside transactions":      {"", nil, []actor{transact("B"), to("A"), transact("A")}, false},
+		"without stamps":           {"", nil, []actor{plain("B"), plain("A")}, true},
 		"unconditional removal":    {"unconditional removal", nil, []actor{to("B"), to("A")}, true},
 		"not the later stamp":      {"not the later stamp", overtaken, []actor{to("B"), to("B", "A"), to("B")}, true},
 		"reap without a new stamp": {"reap without a raise", nil, []actor{reap, to("C")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+			synctest.Test(t, func(t *testing.T) {
+				profile := proxycompat.Codis32()
+				if strings.HasPrefix(name, "beside") {
+					profile = proxycompat.Redis()
+				}
+				f := newFixtureOn(t, profile, lockupdate.Config{})
 				n, err := f.game(test.control, test.prefix, test.actors...)
 				t.Logf("%d orders: %v", n, err)
 				if test.breaks {

@@ -80,6 +80,10 @@ func (s *Store) TryLock(ctx context.Context, name string, fn func(ctx context.Co
 // wait for each other in a circle, unless they hold other locks meanwhile. If one
 // cannot be taken, those before it are given back and fn is not called. Their leases
 // are renewed together. For locks of several Lockers there is [lock.Multi].
+//
+// WithLocks is no transaction. A process that dies between two updates of fn leaves the first one. A Read without the
+// locks sees the one without the other, and WATCH writers do not know the locks. Order the updates so that a crash between
+// them does no harm: the section "Several keys" of docs/migration.md says which shapes have such an order.
 func (s *Store) WithLocks(ctx context.Context, names []string, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return driver.Fail("lock", rmw.Key{}, 0, errNoFn)

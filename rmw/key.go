@@ -13,7 +13,9 @@ type Kind uint8
 const (
 	// KindString is a Redis string: opaque bytes. It is the zero Kind.
 	KindString Kind = iota
-	// KindHash is a Redis hash: named fields, each with opaque bytes.
+	// KindHash is a Redis hash: named fields, each with opaque bytes. An Update or Read of a hash reads all fields, also if fn
+	// needs one, and all fields have one lock. With 10,000 fields of 1 KB that is 10 MB and 70 ms or more for each update,
+	// where HGET takes 0.1 ms. For a table with a row in each field, use a key for each row.
 	KindHash
 )
 
@@ -37,7 +39,7 @@ type Key struct {
 	// Name is the key as the store knows it: any bytes, but not empty.
 	Name string
 
-	// Kind is the type the value has, or shall have once it is created.
+	// Kind is the type the value has, or shall have once it is created. Every call reads all fields of a KindHash.
 	Kind Kind
 
 	// TTL is the expiry a write leaves behind, counted from that write:
