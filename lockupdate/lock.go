@@ -83,7 +83,7 @@ func (s *Store) TryLock(ctx context.Context, name string, fn func(ctx context.Co
 //
 // WithLocks is no transaction. A process that dies between two updates of fn leaves the first one. A Read without the
 // locks sees the one without the other, and WATCH writers do not know the locks. Order the updates so that a crash between
-// them does no harm: the section "Several keys" of docs/migration.md says which shapes have such an order.
+// them does no harm: docs/several-keys.md says which shapes have such an order.
 func (s *Store) WithLocks(ctx context.Context, names []string, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return driver.Fail("lock", rmw.Key{}, 0, errNoFn)

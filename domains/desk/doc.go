@@ -31,7 +31,7 @@
 //     releases the slot.
 //
 // Without the epoch, the same order loses slots: a late release takes a slot that a later operation has just reserved.
-// The section "Several keys" of docs/migration.md has the general rules for an index of entries that move.
+// docs/several-keys.md has the general rules for an index of entries that move.
 //
 // Safety depends on the epoch, not on the clock. The clock only limits how long a reservation is left alone.
 //

@@ -67,5 +67,5 @@ func (b *build) dependent(l *located) {
 }
 
 func isToolkit(pkg *packages.Package) bool {
-	return pkg.Module != nil && !pkg.Module.Main && (pkg.Module.Path == toolkit || strings.HasPrefix(pkg.Module.Path, toolkit+"/"))
+	return pkg.Module != nil && (pkg.Module.Path == toolkit || strings.HasPrefix(pkg.Module.Path, toolkit+"/"))
 }

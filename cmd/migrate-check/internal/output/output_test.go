@@ -84,6 +84,17 @@ not looked at in full: m/p: undefined: x
 	assert.Equal(t, "0 findings in 0 packages\n", written(t, "text", &finding.Report{}, output.Options{}))
 }
 
+// Code that is left out is named, in a line for each reason.
+func TestTextOfLeftOutCode(t *testing.T) {
+	r := &finding.Report{}
+	for _, name := range []string{"a/node_modules", "b/vendor", "c/vendor", "d/vendor"} {
+		r.Summary.Passed = append(r.Summary.Passed, finding.Unseen{Path: name, Reason: "dependencies"})
+	}
+	r.Summary.Passed = append(r.Summary.Passed, finding.Unseen{Path: "web/app.min.js", Reason: "minified"})
+	assert.Equal(t, "0 findings in 0 packages\nleft out: a/node_modules, b/vendor, c/vendor, and 1 more: dependencies\n"+
+		"left out: web/app.min.js: minified\n", written(t, "text", r, output.Options{}))
+}
+
 func TestJSON(t *testing.T) {
 	text := written(t, "json", report(), output.Options{})
 	var last map[string]any

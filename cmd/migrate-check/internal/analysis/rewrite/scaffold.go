@@ -15,7 +15,7 @@ import (
 const todo = `return cur, errors.New("TODO: return what is stored")`
 
 // severalKeys is the advice for keys that change together.
-const severalKeys = "// Put what changes together under one key, or choose an order of the writes: see \"Several keys\" in docs/migration.md.\n"
+const severalKeys = "// Put what changes together under one key, or choose an order of the writes: see docs/several-keys.md.\n"
 
 // scaffold is the beginning of the new code for a Watch that is not rewritten. It has every write of the function, or no code.
 func (w *watch) scaffold(call *rediscalls.Call, store, why string) string {
@@ -43,7 +43,7 @@ func (w *watch) scaffold(call *rediscalls.Call, store, why string) string {
 		b.WriteString("\t// WithLocks is a method of *lockupdate.Store. A Read, and a WATCH of old code, may see the one write without the other.\n" +
 			"\t// TODO: every other writer of these keys must take the same locks.\n" +
 			"\t// TODO: a crash may come between two writes, and nothing takes back the first: put them into an order in which\n" +
-			"\t// it does no harm. See \"Several keys\" in docs/migration.md.\n")
+			"\t// it does no harm. See docs/several-keys.md.\n")
 		for _, key := range w.keys {
 			one := strings.TrimSuffix(w.updateOf(key, writes, store, "ctx"), "\n")
 			if comment, update, ok := strings.Cut(one, "_, err := "); ok {
