@@ -223,7 +223,7 @@ func (f *fixture) game(control string, prefix []int, actors ...func(ctx context.
 		ctx, id := f.t.Context(), strconv.Itoa(games)
 		first := &mover{f.store, f.rdb, id, func(string) {}, control}
 		require.NoError(f.t, first.add(ctx, "A", 0))
-		_, err := f.store.Update(ctx, first.key(), func(context.Context, rmw.Value) (rmw.Value, error) { return place{"A", 0}.value(), nil })
+		_, err := f.store.Update(ctx, first.key(), put(place{"A", 0}.value().Text()))
 		require.NoError(f.t, err)
 		for i, act := range actors {
 			m := &mover{f.store, f.rdb, id, step(i), control}

@@ -10,7 +10,9 @@ import (
 // orders plays actors in every order of their commands that begins with prefix, and calls check after each command. The game
 // returns the actors from a new start. It ends at the first error of check. A number in prefix chooses one of the actors that
 // have not ended.
-func orders(t *testing.T, prefix []int, game func(step func(actor int) func(what string)) (actors []func() error, check func() error)) (n int, failed error) {
+func orders(
+	t *testing.T, prefix []int, game func(step func(actor int) func(what string)) (actors []func() error, check func() error),
+) (n int, failed error) {
 	t.Helper()
 	fixed := len(prefix)
 	for {
@@ -59,6 +61,6 @@ func orders(t *testing.T, prefix []int, game func(step func(actor int) func(what
 		if failed != nil || last < fixed {
 			return n, failed
 		}
-		prefix = append(choices[:last:last], choices[last]+1)
+		prefix = slices.Concat(choices[:last], []int{choices[last] + 1})
 	}
 }

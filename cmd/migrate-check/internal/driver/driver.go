@@ -179,7 +179,8 @@ type merger struct {
 func newMerger(cfg Config) *merger {
 	return &merger{
 		cfg: cfg, found: map[finding.Place]bool{}, directives: map[finding.Place]*directive.Directive{},
-		members: map[string]bool{}, elsewhere: elsewhere{}, generated: elsewhere{}, packages: map[string]bool{}, broken: map[string]load.Broken{}, built: map[string]bool{},
+		members: map[string]bool{}, elsewhere: elsewhere{}, generated: elsewhere{},
+		packages: map[string]bool{}, broken: map[string]load.Broken{}, built: map[string]bool{},
 		notBuilt: map[string]string{}, failed: map[string]finding.Unseen{},
 	}
 }
@@ -273,7 +274,7 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 			Path: strings.Join(m.cfg.Patterns, " "), Reason: "neither a Go package nor a file of another language is there",
 		}}
 	}
-	r.Summary.Passed = append(m.passed, m.generated.all()...)
+	r.Summary.Passed = slices.Concat(m.passed, m.generated.all())
 	r.Summary.Modules = m.otherModules()
 	if !m.uses && len(all) == 0 && m.files == 0 { // else "0 findings" would be of code that uses no Redis
 		r.Summary.Unseen, r.Summary.Modules = append(r.Summary.Unseen, r.Summary.Modules...), nil

@@ -60,7 +60,8 @@ func TestWalk(t *testing.T) {
 	}, r.Skipped)
 	assert.Equal(t, []finding.Unseen{
 		{Path: "app.rs", Reason: "Rust is not searched, and the file names Redis: migrate-check live counts its commands on a server"},
-		{Path: "binary.py", Reason: "not text, which is not searched"}, {Path: "large.py", Reason: "larger than 2 MiB, which is not searched"},
+		{Path: "binary.py", Reason: "not text, which is not searched"},
+		{Path: "large.py", Reason: "larger than 2 MiB, which is not searched"},
 	}, r.Unread)
 }
 
