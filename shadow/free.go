@@ -31,6 +31,7 @@ type chain struct {
 	key       rmw.Key
 	last      time.Time // of the last commit
 	acks      []ack
+	latest    link          // that this process has committed
 	dated     ack           // the commit that set the expiry, without its item; later ones keep the expiry
 	compared  bool          // the expiry
 	tolerance time.Duration // between expiries
@@ -71,6 +72,9 @@ func (f *free) race(it *item) {
 	l := &linkUpdate{
 		it: it, key: rmw.Key{Name: scratch("free", it.key, kind), Kind: it.key.Kind, Label: it.key.Label}, id: f.idOf(it),
 	}
+	if it.id&2 == 0 && f.latest(l.key.Name).outdated(it.op.compare.tolerance) {
+		l.key.TTL = freeTTL
+	}
 	a := ack{item: it, id: l.id, began: time.Now()}
 	res, err := f.hidden.update(l.key, l.run)
 	a.at = time.Now()
@@ -86,7 +90,20 @@ func (f *free) race(it *item) {
 	f.committed(l, a)
 }
 
-// linkUpdate is the update that appends a link.
+// latest returns the last link of a chain that this process has committed.
+func (f *free) latest(name string) link {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.chains[name]; c != nil {
+		return c.latest
+	}
+	return link{}
+}
+
+// linkUpdate is the update that appends a link. It sets the expiry if that of the link before
+// is outdated, by Value.WithTTL, and always if the key has a TTL. Any other update keeps the
+// expiry. A path may treat the two ways differently, so both are used: the key's TTL by half of
+// the updates that the process expects to set the expiry.
 type linkUpdate struct {
 	it            *item
 	key           rmw.Key
@@ -97,9 +114,12 @@ type linkUpdate struct {
 func (l *linkUpdate) run(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 	l.before = linkOf(cur)
 	l.after = l.before.then(l.id)
-	ttl := time.Duration(0) // keeps the expiry
-	if now := time.Now(); l.before.n == 0 || now.Sub(time.UnixMilli(l.before.at)).Abs() > datedFor(l.it.op.compare.tolerance) {
-		l.after.dated, l.after.at, ttl = l.id, now.UnixMilli(), freeTTL
+	byKey, ttl := l.key.TTL > 0, time.Duration(0) // keeps the expiry
+	if byKey || l.before.outdated(l.it.op.compare.tolerance) {
+		l.after.dated, l.after.at = l.id, time.Now().UnixMilli()
+		if !byKey {
+			ttl = freeTTL
+		}
 	}
 	next := l.after.value(l.key.Kind, int(min(l.it.bytes/2, maxLinkBytes)))
 	if l.key.Kind == rmw.KindHash && l.it.id%2 == 0 {
@@ -122,6 +142,9 @@ func (f *free) committed(l *linkUpdate, a ack) {
 	}
 	f.checkLocked(c, l.before, time.Time{})
 	c.last, c.tolerance = a.at, a.op.compare.tolerance
+	if a.n == 1 || a.n > c.latest.n {
+		c.latest = l.after
+	}
 	if l.after.dated == l.id && (a.n > c.dated.n || a.n == 1) {
 		c.dated, c.compared = a, false
 		c.dated.item = nil // its values may be large
@@ -301,10 +324,6 @@ func (f *free) sweep() {
 	}
 	clear(f.chains)
 }
-
-// datedFor is how long the commits of a chain keep an expiry. In that time, an expiry that
-// starts anew moves by more than the tolerance.
-func datedFor(tolerance time.Duration) time.Duration { return min(4*tolerance, freeTTL/10) }
 
 // ripe reports whether the expiry of a chain is old enough for a comparison.
 func (c *chain) ripe() bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -74,3 +75,12 @@ func (l link) value(kind rmw.Kind, size int) rmw.Value {
 	}
 	return rmw.String(text)
 }
+
+// outdated reports whether the next commit of the chain sets the expiry anew.
+func (l link) outdated(tolerance time.Duration) bool {
+	return l.n == 0 || time.Since(time.UnixMilli(l.at)).Abs() > datedFor(tolerance)
+}
+
+// datedFor is how long the commits of a chain keep an expiry. In that time, an expiry that
+// starts anew moves by more than the tolerance.
+func datedFor(tolerance time.Duration) time.Duration { return min(4*tolerance, freeTTL/10) }

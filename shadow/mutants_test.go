@@ -143,21 +143,26 @@ func delayed(by time.Duration) *mutant {
 	return after(func(*mutant, rmw.Key, *rmw.Result) { <-time.After(by) })
 }
 
-// startsExpiriesAnew restarts the last expiry of a key on an update that must keep it.
-func startsExpiriesAnew() *mutant {
+// startsExpiriesAnew restarts the last expiry of a key on an update that must keep it. It
+// remembers only expiries that expiryOf returns.
+func startsExpiriesAnew(expiryOf func(key rmw.Key, next rmw.Value) time.Duration) *mutant {
 	var given sync.Map
 	return deciding(func(key rmw.Key, cur, next rmw.Value, err error) (rmw.Value, error) {
 		if err != nil || !next.Exists() {
 			return next, err
 		}
-		if ttl := cmp.Or(next.TTL(), key.TTL); ttl != 0 {
+		if ttl := expiryOf(key, next); ttl != 0 {
 			given.Store(key.Name, ttl)
-		} else if ttl, ok := given.Load(key.Name); ok && !next.Equal(cur) {
+		} else if ttl, ok := given.Load(key.Name); ok && cmp.Or(next.TTL(), key.TTL) == 0 && !next.Equal(cur) {
 			next = next.WithTTL(ttl.(time.Duration))
 		}
 		return next, nil
 	})
 }
+
+func anyExpiry(key rmw.Key, next rmw.Value) time.Duration { return cmp.Or(next.TTL(), key.TTL) }
+func keyExpiry(key rmw.Key, _ rmw.Value) time.Duration    { return key.TTL }
+func ownExpiry(_ rmw.Key, next rmw.Value) time.Duration   { return next.TTL() }
 
 // forgetsRefusals succeeds where fn returns an error.
 func forgetsRefusals() *mutant {

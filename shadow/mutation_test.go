@@ -137,7 +137,9 @@ func faults() []fault {
 			return !next.Exists() || now.Equal(read)
 		})},
 		{"guards the beginning", "free lost_update ", guardsTheBeginning()},
-		{"starts expiries anew", "free ttl ", startsExpiriesAnew()},
+		{"starts expiries anew", "free ttl ", startsExpiriesAnew(anyExpiry)},
+		{"starts expiries of Key.TTL anew", "free ttl ", startsExpiriesAnew(keyExpiry)},
+		{"starts expiries of WithTTL anew", "free ttl ", startsExpiriesAnew(ownExpiry)},
 		{"loses writes", "seeded lost_write ", losesWrites()},
 		{"evicts writes", "seeded lost_write ", after(func(m *mutant, key rmw.Key, res *rmw.Result) {
 			if res.Written && evicted() {
@@ -149,12 +151,14 @@ func faults() []fault {
 
 // causes has, where one finding has several causes, a part of a sample and of the advice that name the one.
 var causes = map[string]struct{ explain, advice string }{
-	"leases for too short": {"made while its fn ran", "the lease that ends before fn does"},
-	"deletes unguarded":    {"a delete removed an update that was made while its fn ran", "the delete that is not guarded"},
-	"guards the beginning": {"overwrote another one", "guarded by the whole value"},
-	"starts expiries anew": {"an update that keeps the expiry has changed it", "must not start it anew"},
-	"loses writes":         {"", "the candidate reports a write that is not stored"},
-	"evicts writes":        {"", "the candidate reports a write that is not stored"},
+	"leases for too short":            {"made while its fn ran", "the lease that ends before fn does"},
+	"deletes unguarded":               {"a delete removed an update that was made while its fn ran", "the delete that is not guarded"},
+	"guards the beginning":            {"overwrote another one", "guarded by the whole value"},
+	"starts expiries anew":            {"an update that keeps the expiry has changed it", "must not start it anew"},
+	"starts expiries of Key.TTL anew": {"an update that keeps the expiry has changed it", "must not start it anew"},
+	"starts expiries of WithTTL anew": {"an update that keeps the expiry has changed it", "must not start it anew"},
+	"loses writes":                    {"", "the candidate reports a write that is not stored"},
+	"evicts writes":                   {"", "the candidate reports a write that is not stored"},
 }
 
 // Each fault is found by its comparator.
