@@ -81,7 +81,7 @@ type Config struct {
 	// RedactSecret is the key of the hashes that replace values and names. With the same
 	// secret, the reports of several processes show the same hashes. Default: random.
 	RedactSecret []byte
-	// Policy has the limits of the verdict.
+	// Policy has the limits of the verdict: of the page, and of Judge with a zero Policy.
 	Policy report.Policy
 
 	// QueueCalls and QueueBytes bound the calls in flight. Calls beyond that are dropped and

@@ -94,7 +94,7 @@ func Example_smallService() {
 			fmt.Println(err)
 		}
 	}
-	v := store.Report().Judge(policy)
+	v := store.Report().Judge(report.Policy{}) // by Config.Policy
 	for _, g := range v.Gates {
 		if g.State != report.Ready {
 			fmt.Println(g.Name, g.State, g.Have, g.Need, g.Why)
@@ -135,7 +135,7 @@ func verdict(ctx context.Context, store *shadow.Store) (report.Verdict, error) {
 	if _, err := store.Verify(ctx); err != nil { // both stores hold the same
 		return report.Verdict{}, err
 	}
-	return store.Report().Judge(report.Policy{}), nil // .State.ExitCode() is for a program
+	return store.Report().Judge(report.Policy{}), nil // by Config.Policy; .State.ExitCode() is for a program
 }
 
 // endsnippet

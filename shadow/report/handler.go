@@ -15,7 +15,7 @@ import (
 	"github.com/unwatch/unwatch/internal/htmlpage"
 )
 
-// Handler serves the Report of source, judged by p: as the page of [Report.WriteHTML], as JSON, as
+// Handler serves the Report of source, judged by p as in [Report.Judge]: as the page of [Report.WriteHTML], as JSON, as
 // text, and as metrics. The page links only to itself, so any prefix will do:
 //
 //	mux.Handle("/debug/shadow/", report.Handler(source, report.Policy{}))

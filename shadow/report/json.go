@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
-// WriteJSON writes the Report as indented JSON, with p as "policy" and the verdict under p as
-// "verdict". The order of all fields is fixed. [Read] ignores the policy and the verdict.
+// WriteJSON writes the Report as indented JSON, with p as "policy", or r.Policy if p is zero, and the
+// verdict under it as "verdict". The order of all fields is fixed. [Read] ignores "policy" and "verdict".
 func (r *Report) WriteJSON(w io.Writer, p Policy) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
@@ -18,7 +19,7 @@ func (r *Report) WriteJSON(w io.Writer, p Policy) error {
 		*Report
 		Policy  Policy  `json:"policy"`
 		Verdict Verdict `json:"verdict"`
-	}{r, p.withDefaults(), r.Judge(p)})
+	}{r, r.under(p).withDefaults(), r.Judge(p)})
 	if err != nil {
 		return fmt.Errorf("report: writing JSON: %w", err)
 	}
@@ -57,11 +58,15 @@ func read(r io.Reader, most int64) (*Report, error) {
 	case *head.Schema < Schema:
 		return nil, fmt.Errorf("report: the file has schema %d, this program reads %d: use an earlier version of the program", *head.Schema, Schema)
 	}
-	out := new(Report)
-	if err := json.Unmarshal(text, out); err != nil {
+	out := struct {
+		*Report
+		Own writtenPolicy `json:"configPolicy"`
+	}{Report: new(Report)}
+	if err := json.Unmarshal(text, &out); err != nil {
 		return nil, unreadable(err, len(text))
 	}
-	return out, nil
+	out.Policy = Policy(out.Own)
+	return out.Report, nil
 }
 
 // unreadable distinguishes a truncated report from a file that is no report.
@@ -70,7 +75,7 @@ func unreadable(err error, length int) error {
 		return fmt.Errorf("report: the file ends early, after %d bytes: was it copied completely? (%w)", length, err)
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("report: this is no report: %q is a JSON %s: %w", wrong.Field, wrong.Value, err)
+		return fmt.Errorf("report: this is no report: %q is a JSON %s: %w", strings.TrimPrefix(wrong.Field, "Report."), wrong.Value, err)
 	}
 	return fmt.Errorf("report: this is no report: %w", err)
 }

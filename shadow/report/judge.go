@@ -9,13 +9,14 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// Judge returns the verdict under p. It has a gate for each condition, and for each operation where
+// Judge returns the verdict under p; under r.Policy if p is zero. It has a gate for each condition, and for each operation where
 // that applies, so that the smallest sample decides and not the total. A failed gate outweighs a
 // gate that lacks data.
 //
 // A calibration (AA) needs no gates for latency and calibration. Ready then means that the
 // harness finds no difference between two legacy paths.
 func (r *Report) Judge(p Policy) Verdict {
+	p = r.under(p)
 	j := judgement{report: r, policy: p.withDefaults()}
 	if err := p.Validate(); err != nil {
 		g := j.gate("policy", 1, "a policy that makes no sense", "one that does")

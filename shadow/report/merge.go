@@ -18,6 +18,7 @@ import (
 // the same time become one. Of a process that is there twice, the later state is shown, but the counts
 // of both are added: merge only the latest report of each process. Where processes
 // disagree, Mode is "mixed", Build and Name list all values, and Percent and Settled are the smallest.
+// Policy is that of the report taken last.
 //
 // Merge returns an error for reports of another Schema, and for an A/A run among others.
 func Merge(reports ...*Report) (*Report, error) {
@@ -55,6 +56,10 @@ func (r *Report) add(other *Report) {
 	r.Name, r.Build = joined(r.Name, other.Name), joined(r.Build, other.Build)
 	r.Mode = agreed(r.Mode, other.Mode)
 	r.Percent = min(r.Percent, other.Percent)
+	if cmp.Or(other.Taken.Compare(r.Taken), comparePolicies(other.Policy, r.Policy)) > 0 {
+		r.Policy = other.Policy
+		r.Policy.Known = slices.Clone(other.Policy.Known)
+	}
 	r.Started, r.Taken = earlier(r.Started, other.Started), later(r.Taken, other.Taken)
 	for _, op := range other.Operations {
 		sum, isNew := entry(&r.Operations, func(o Operation) bool { return compareOperations(o, op) == 0 })
@@ -284,6 +289,19 @@ func compareText(a, b any) int {
 		return 0
 	}
 	return cmp.Compare(fmt.Sprintf("%#v", a), fmt.Sprintf("%#v", b))
+}
+
+// comparePolicies orders a zero Policy first.
+func comparePolicies(a, b Policy) int {
+	switch aIsZero, bIsZero := a.isZero(), b.isZero(); {
+	case aIsZero && bIsZero:
+		return 0
+	case aIsZero:
+		return -1
+	case bIsZero:
+		return 1
+	}
+	return compareText(a, b)
 }
 
 // compareCalibrations orders by time. Of the same time, the worse result is the greater one.

@@ -32,7 +32,7 @@ type page struct {
 }
 
 func newPage(r *Report, p Policy) *page {
-	return &page{Report: r, Policy: p.withDefaults(), Verdict: r.Judge(p), Totals: r.totals()}
+	return &page{Report: r, Policy: r.under(p).withDefaults(), Verdict: r.Judge(p), Totals: r.totals()}
 }
 
 // write renders the whole page before it writes, so that w never has half a page.

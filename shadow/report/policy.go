@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 )
 
-// Policy has the limits of a verdict. The zero Policy has the defaults below, which fit a
-// service that calls each operation 30,000 times while the shadow runs. Below a minimum, a
+// Policy has the limits of a verdict. A zero Policy of [Report.Judge] means [Report.Policy]. A zero
+// field has the default below. The defaults fit a service that calls each operation 30,000 times while the shadow runs. Below a minimum, a
 // gate says not enough data and what is missing; above a maximum, it says not ready. As JSON,
 // durations are text ("5ms").
 type Policy struct {
@@ -155,6 +156,16 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
+// under returns the policy of a verdict: p, or Report.Policy if p is zero.
+func (r *Report) under(p Policy) Policy {
+	if p.isZero() {
+		return r.Policy
+	}
+	return p
+}
+
+func (p Policy) isZero() bool { return reflect.ValueOf(p).IsZero() }
+
 // knows reports whether a difference is explained.
 func (p Policy) knows(domain, operation string, class Class, path string) bool {
 	return slices.ContainsFunc(p.Known, func(k Known) bool { k.Why = ""; return k == Known{domain, operation, class, path, ""} })
@@ -192,10 +203,22 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements [json.Unmarshaler]. An unknown field is an error: people write these
 // files, and a misspelt field would have its default.
 func (p *Policy) UnmarshalJSON(text []byte) error {
-	var read Policy
-	t := policyText{plainPolicy: (*plainPolicy)(&read)}
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
+	return p.decode(in)
+}
+
+// writtenPolicy is the Policy of a Report that a program wrote. It may have fields of a later version.
+type writtenPolicy Policy
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *writtenPolicy) UnmarshalJSON(text []byte) error {
+	return (*Policy)(p).decode(json.NewDecoder(bytes.NewReader(text)))
+}
+
+func (p *Policy) decode(in *json.Decoder) error {
+	var read Policy
+	t := policyText{plainPolicy: (*plainPolicy)(&read)}
 	if err := in.Decode(&t); err != nil {
 		return err
 	}

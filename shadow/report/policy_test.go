@@ -1,8 +1,11 @@
 package report_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,4 +99,36 @@ func FuzzPolicy(f *testing.F) {
 		require.JSONEq(t, string(written), string(twice))
 		reporttest.Ready().Judge(p)
 	})
+}
+
+// A zero Policy means that of the report, in every format, from a file and after a merge.
+func TestZeroPolicyIsThatOfTheReport(t *testing.T) {
+	own := report.Policy{Rate: 0.25, Keys: 7, Lag: time.Hour, Known: []report.Known{{Class: report.TTLDiffers, Why: "fixed"}}}
+	r := reporttest.Ready()
+	r.Policy = own
+	want, other := r.Judge(own), r.Judge(report.Policy{Rate: 0.5})
+	require.NotEqual(t, want, reporttest.Ready().Judge(report.Policy{}), "the defaults differ")
+	require.NotEqual(t, want, other, "a policy replaces that of the report")
+	assert.Equal(t, want, r.Judge(report.Policy{}))
+
+	write := func(r *report.Report, p report.Policy) (all string) {
+		for _, format := range []func(io.Writer, report.Policy) error{r.WriteJSON, r.WriteText, r.WriteHTML, r.WriteMetrics} {
+			var out strings.Builder
+			require.NoError(t, format(&out, p))
+			all += out.String()
+		}
+		return all
+	}
+	assert.Equal(t, write(r, own), write(r, report.Policy{}))
+
+	var out bytes.Buffer
+	require.NoError(t, r.WriteJSON(&out, report.Policy{Rate: 0.5}))
+	later := strings.Replace(out.String(), `"keys": 7,`, `"keys": 7, "ofALaterVersion": 1,`, 1)
+	require.NotEqual(t, later, out.String())
+	read, err := report.Read(strings.NewReader(later))
+	require.NoError(t, err)
+	assert.Equal(t, own, read.Policy)
+	older := reporttest.Ready()
+	older.Taken, older.Policy = older.Taken.Add(-time.Hour), report.Policy{Rate: 0.5}
+	assert.Equal(t, own, merged(t, older, read, older).Policy, "of the last one taken")
 }

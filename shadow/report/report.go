@@ -46,6 +46,9 @@ type Report struct {
 	Samples    []Sample    `json:"samples,omitempty"`
 	Processes  []Process   `json:"processes"`
 
+	// Policy is Config.Policy of the Store. Judge, and each Write method, use it in place of a zero Policy.
+	Policy Policy `json:"configPolicy,omitzero"`
+
 	// Calibration summarises the A/A run before this run; nil without one.
 	Calibration *Calibration `json:"calibration,omitempty"`
 }
