@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -182,9 +181,7 @@ func codeOf(state cutover.GateState) int {
 }
 
 func encode(w io.Writer, result any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(result)
+	return wrap.WriteJSON(w, result)
 }
 
 func sayGates(w io.Writer, gates []cutover.Gate) {

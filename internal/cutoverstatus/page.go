@@ -2,7 +2,6 @@ package cutoverstatus
 
 import (
 	_ "embed" // the template
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -158,7 +157,5 @@ func Handler(read func(*http.Request) Status) http.Handler {
 
 // WriteJSON writes the status as indented JSON.
 func (s Status) WriteJSON(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(s)
+	return wrap.WriteJSON(w, s)
 }

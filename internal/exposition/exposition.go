@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // Type is the Content-Type of the format.
@@ -142,14 +144,18 @@ func sample(out *strings.Builder, name string, value float64, labels string) {
 // number writes counts without an exponent.
 func number(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
 
+// longest is the number of characters of a label value.
+const longest = 200
+
 // escaped returns a label value. The format escapes three characters and takes any other UTF-8.
-// Some scrapers end the text at a NUL, and terminals act on control characters: both are replaced.
+// Some scrapers end the text at a NUL, and terminals act on control characters and direction
+// marks: U+FFFD replaces them. A long value loses its middle.
 func escaped(value string) string {
 	value = strings.Map(func(c rune) rune { // invalid UTF-8 becomes U+FFFD
-		if c != '\n' && unicode.IsControl(c) {
+		if c != '\n' && !unicode.IsGraphic(c) {
 			return unicode.ReplacementChar
 		}
 		return c
-	}, value)
+	}, wrap.Shorten(value, longest))
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(value)
 }

@@ -10,6 +10,10 @@ import (
 	"html/template"
 	"io"
 	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 //go:embed page.css
@@ -38,7 +42,7 @@ func SetHeaders(h http.Header) {
 
 // Render executes a template with the data and writes the whole page, or nothing. The template may
 // use the templates head, sign, cell, table and share, which are in parts.tmpl. Texts are escaped by
-// their context.
+// their context. Characters that are not printable become "?", and long words lose their middle.
 func Render(w io.Writer, name, text string, funcs template.FuncMap, data any) error {
 	t, err := template.New(name).Funcs(template.FuncMap{
 		"sign": func(state any) string {
@@ -59,6 +63,20 @@ func Render(w io.Writer, name, text string, funcs template.FuncMap, data any) er
 	if err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
-	_, err = w.Write(b.Bytes())
+	_, err = io.WriteString(w, short(wrap.Text(b.String())))
 	return err
+}
+
+// The words of a page that are too long to show, and their characters. An escaped character is one.
+var (
+	long      = regexp.MustCompile(`(?:[^\s<>"'&;]|&[#\w]+;){201,}`)
+	character = regexp.MustCompile(`&[#\w]+;|.`)
+)
+
+// short removes the middle of each word above 200 characters: a name of a key may have megabytes.
+func short(page string) string {
+	return long.ReplaceAllStringFunc(page, func(word string) string {
+		all := character.FindAllString(word, -1)
+		return strings.Join(all[:99], "") + ".." + strings.Join(all[len(all)-99:], "")
+	})
 }

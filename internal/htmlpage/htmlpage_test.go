@@ -64,3 +64,17 @@ func TestChecksFindFaults(t *testing.T) {
 		assert.Positive(t, f.failed, fault)
 	}
 }
+
+// A long name loses its middle, and no escaped character is cut. A long text of short words stays.
+func TestWordsAreShort(t *testing.T) {
+	words := strings.Repeat("word ", 200)
+	table := htmlpage.NewTable("names", "name")
+	table.Row(htmlpage.Code("front" + strings.Repeat("<&", 3000) + "back"))
+	table.Row(words)
+	page := render(t, minimal, table)
+	pagetest.Parse(t, page) // refuses half an entity
+	assert.Less(t, len(page), 20_000)
+	assert.Contains(t, page, "front&lt;&amp;&lt;")
+	assert.Contains(t, page, "&amp;back<")
+	assert.Contains(t, page, words)
+}

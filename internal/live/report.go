@@ -1,11 +1,11 @@
 package live
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/rules"
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // Schema is the version of the JSON. An incompatible change has a new one.
@@ -114,7 +114,5 @@ type Monitored struct {
 
 // WriteJSON writes the report as JSON.
 func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+	return wrap.WriteJSON(w, r)
 }

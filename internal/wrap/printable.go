@@ -1,7 +1,9 @@
 package wrap
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"unicode"
@@ -17,6 +19,16 @@ func Printable(text string) string {
 	}
 	return strings.Map(func(r rune) rune {
 		if isPrintable(r) {
+			return r
+		}
+		return '?'
+	}, strings.ToValidUTF8(text, "?"))
+}
+
+// Text is Printable for a text of several lines: line ends and tabs stay.
+func Text(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || isPrintable(r) {
 			return r
 		}
 		return '?'
@@ -59,6 +71,19 @@ func Lines(text string) string {
 		out.WriteString(strings.TrimPrefix(line, bare))
 	}
 	return out.String()
+}
+
+// WriteJSON writes a value as indented JSON, with the escapes of [JSON].
+func WriteJSON(w io.Writer, v any) error {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, JSON(text.String()))
+	return err
 }
 
 // JSON escapes in a JSON text what Printable and Line replace. The values stay the same.

@@ -53,3 +53,7 @@ func TestJSONKeepsTheValues(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(safe), &back))
 	assert.Equal(t, evil, back)
 }
+
+func TestTextKeepsLineEndsAndTabs(t *testing.T) {
+	assert.Equal(t, "a\n\tb?[31m?c?", wrap.Text("a\n\tb\x1b[31m\u202ec\xff"))
+}

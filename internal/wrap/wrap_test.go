@@ -55,3 +55,11 @@ func TestParagraph(t *testing.T) {
 func TestParagraphOfHostileText(t *testing.T) {
 	assert.Equal(t, "nl?::error::x: a\n  ?:error::y\n", wrap.Paragraph(17, "nl\n::error::x: ", "  ", "a\n::error::y"))
 }
+
+// A word of any length is short in a paragraph. What stands beside it stays.
+func TestParagraphOfLongWord(t *testing.T) {
+	text := wrap.Paragraph(80, "key: ", "  ", "front"+strings.Repeat("k", 5<<10)+"back is in transit")
+	assert.Less(t, len(text), 260)
+	assert.Regexp(t, `^key: front`, text)
+	assert.Contains(t, text, "kback\n  is in transit\n")
+}

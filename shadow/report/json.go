@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // WriteJSON writes the Report as indented JSON, with p as "policy", or r.Policy if p is zero, and the
 // verdict under it as "verdict". The order of all fields is fixed. [Read] ignores "policy" and "verdict".
 func (r *Report) WriteJSON(w io.Writer, p Policy) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false) // people read "rate < 1e-04"
-	err := out.Encode(struct {
+	err := wrap.WriteJSON(w, struct {
 		*Report
 		Policy  Policy  `json:"policy"`
 		Verdict Verdict `json:"verdict"`

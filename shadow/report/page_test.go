@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -122,6 +123,25 @@ func TestPageEscapes(t *testing.T) {
 		}
 	}
 	assert.Greater(t, seen, 30, "the texts are there, as texts")
+}
+
+// No text of a report reaches an output raw, and no output but JSON has a whole long name.
+func TestHostileTexts(t *testing.T) {
+	r := hostile()
+	for name, write := range map[string]func(io.Writer, report.Policy) error{
+		"html": r.WriteHTML, "json": r.WriteJSON, "metrics": r.WriteMetrics, "text": r.WriteText,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			require.NoError(t, write(&out, report.Policy{}))
+			text := out.String()
+			if name == "json" {
+				assert.Contains(t, text, pagetest.Long)
+				text = strings.ReplaceAll(text, pagetest.Long, "")
+			}
+			pagetest.Clean(t, text)
+		})
+	}
 }
 
 // An accounting error must not look like a difference of the paths.

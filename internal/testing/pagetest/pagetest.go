@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 )
 
 func check(t testing.TB, ok bool, format string, args ...any) {
@@ -63,9 +65,10 @@ func Parse(t testing.TB, page string) []*Node {
 	}
 }
 
-// SelfContained requires that a page loads nothing and runs nothing.
+// SelfContained requires that a page loads nothing and runs nothing, and is [Clean].
 func SelfContained(t testing.TB, page string, nodes []*Node) {
 	t.Helper()
+	Clean(t, page)
 	allowed := []string{
 		"html", "head", "meta", "title", "link", "style", "body", "a", "svg", "defs", "pattern", "rect", "line", "polyline", "g", "text",
 		"desc", "header", "nav", "main", "section", "footer", "div", "p", "h1", "h2", "h3", "ul", "ol", "li", "dl", "dt", "dd", "strong",
@@ -154,11 +157,30 @@ func Accessible(t testing.TB, nodes []*Node) {
 // Attack is a text that must be escaped.
 const Attack = `</style></title><script>alert(1)</script>"'><img src=x onerror=alert(1)> & {{.}} javascript:alert(1)`
 
-// Poison sets every text of a value to [Attack].
+// Hostile has characters that a terminal or a reader's eye takes for others, and no UTF-8.
+const Hostile = "\x1b[2J\a\r\u009b2J\u202e\u2028\u200b\xff"
+
+// Long has a word that is too long to show, as a key may be.
+var Long = strings.Repeat("k", 5<<10)
+
+// Clean checks that a text has no character of Hostile, and no word that is too long to show.
+func Clean(t testing.TB, text string) {
+	t.Helper()
+	check(t, utf8.ValidString(text), "this is no UTF-8")
+	for _, c := range text {
+		if c != '\n' && c != '\t' && !unicode.IsGraphic(c) {
+			t.Errorf("the text has %U", c)
+			return
+		}
+	}
+	check(t, !strings.Contains(text, Long), "the text has a word of %d bytes", len(Long))
+}
+
+// Poison appends [Attack], [Hostile] and [Long] to every text of a value.
 func Poison(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(Attack)
+		v.SetString(Attack + Hostile + " " + Long)
 	case reflect.Pointer:
 		if !v.IsNil() {
 			Poison(v.Elem())
