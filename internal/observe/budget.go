@@ -6,7 +6,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -31,7 +34,7 @@ func labelOf(ctx context.Context, key rmw.Key) label { return label{key.Label, r
 // Operation returns the operation of a call as an attribute has it, without regard to any budget.
 func Operation(ctx context.Context, key rmw.Key) string { return labelOf(ctx, key).String() }
 
-// String joins both names by a slash, as reports of the shadow do, and makes them valid UTF-8.
+// String joins both names by a slash, as reports of the shadow do, and makes them [Valid].
 func (l label) String() string {
 	name := l.key + l.operation
 	if l.key != "" && l.operation != "" {
@@ -40,8 +43,23 @@ func (l label) String() string {
 	return Valid(name)
 }
 
-// Valid replaces bytes that are not UTF-8, which no exporter accepts.
-func Valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
+// longest is the number of characters of a name.
+const longest = 200
+
+// Valid replaces bytes that are not UTF-8, which no exporter accepts, and characters that are not
+// printable, but for line ends, which exporters escape. A long name loses its middle: each scrape repeats it in every series.
+func Valid(name string) string {
+	hidden := func(c rune) bool { return c != '\n' && !unicode.IsGraphic(c) }
+	if len(name) <= longest && utf8.ValidString(name) && !strings.ContainsFunc(name, hidden) {
+		return name // without an allocation
+	}
+	return strings.Map(func(c rune) rune {
+		if hidden(c) {
+			return unicode.ReplacementChar
+		}
+		return c
+	}, wrap.Shorten(strings.ToValidUTF8(name, "\uFFFD"), longest))
+}
 
 // budget holds a value for each of the first operations, and one for all others. It never forgets an
 // operation, so its size is bounded by Options.MaxOperations. It is safe for concurrent use, and

@@ -2,8 +2,10 @@ package observe
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -107,11 +109,24 @@ func TestOperationIsValid(t *testing.T) {
 		if !utf8.ValidString(name) {
 			t.Fatalf("%q is not UTF-8", name)
 		}
+		shown := func(text string) bool {
+			return utf8.ValidString(text) && !strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && !unicode.IsGraphic(c) })
+		}
 		switch {
-		case key == "" && utf8.ValidString(operation) && name != operation,
-			operation == "" && utf8.ValidString(key) && name != key:
+		case !shown(name), key == "" && shown(operation) && name != operation, operation == "" && shown(key) && name != key:
 			t.Fatalf("%q", name)
 		}
 	})
 	assert.Equal(t, "room/join", Operation(rmw.WithOperation(t.Context(), "join"), rmw.Key{Label: "room"}))
+}
+
+// A name of any text and length is a label that exporters and terminals take, and that stays short.
+func TestValid(t *testing.T) {
+	for name, want := range map[string]string{
+		"room/join": "room/join", "räum\n茶": "räum\n茶", "a\xff\xfeb": "a\uFFFDb", "a\x1b\u009b\u202e\u2028b": "a\uFFFD\uFFFD\uFFFD\uFFFDb",
+		strings.Repeat("k", 64<<10): strings.Repeat("k", 99) + ".." + strings.Repeat("k", 99),
+	} {
+		assert.Equal(t, want, Valid(name))
+	}
+	assert.Zero(t, testing.AllocsPerRun(10, func() { Valid("room/join") }))
 }

@@ -119,7 +119,7 @@ func houseRules() []rule {
 			"the live check speaks the wire protocol itself: a client's own commands would be counted"},
 		{"internal/redisx", []string{"rmw", goRedis},
 			"classifying an error needs the client and the reasons of the contract"},
-		{"internal/observe", []string{"rmw", "lock", "lockupdate", "internal/redisx"},
+		{"internal/observe", []string{"rmw", "lock", "lockupdate", "internal/redisx", "internal/wrap"},
 			"metrics are described without their exporters, which are in modules of their own"},
 		{"internal/exposition", []string{"internal/wrap"},
 			"a text format has no dependencies but the layout of text"},
