@@ -198,6 +198,17 @@ func (r randomNames) Scan(ctx context.Context, _ uint64, match string, _ int64) 
 	return page
 }
 
+// listening tells where the page is, and who can read it.
+func listening(at *net.TCPAddr) string {
+	const tells = "http://%s/ shows the cut-over until this command is stopped.\n"
+	if len(at.IP) > 0 && !at.IP.IsUnspecified() {
+		return fmt.Sprintf(tells, at)
+	}
+	local := fmt.Sprintf("localhost:%d", at.Port)
+	return fmt.Sprintf(tells, local) + wrapped(fmt.Sprintf("It listens on all addresses of this machine (%s), without a password: "+
+		"all who reach one read names of keys. -http 127.0.0.1:%d listens on this machine only.", at, at.Port))
+}
+
 // serve serves the status as a page until ctx ends.
 func (f *cutoverFlags) serve(ctx context.Context, s cutoverStores, stdout io.Writer) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.http)
@@ -207,15 +218,20 @@ func (f *cutoverFlags) serve(ctx context.Context, s cutoverStores, stdout io.Wri
 	var mu sync.Mutex
 	var last cutoverstatus.Status
 	var old replication
-	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: cutoverstatus.Handler(func(*http.Request) cutoverstatus.Status {
+	page := cutoverstatus.Handler(func(*http.Request) cutoverstatus.Status {
 		mu.Lock() // several viewers share a look at the stores
 		defer mu.Unlock()
 		if time.Since(last.At) > 2*time.Second {
 			last = f.status(ctx, s, &old)
 		}
 		return last
-	})}
-	say(stdout, "http://%s/ shows the cut-over until this command is stopped.\n", listener.Addr())
+	})
+	name, _, _ := net.SplitHostPort(f.http) // Listen has accepted it
+	server := &http.Server{
+		Handler: cutoverstatus.OnlyHost(name, page), ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		WriteTimeout: 10*time.Second + 2*f.timeout, MaxHeaderBytes: 16 << 10, // a viewer waits for the look of another one
+	}
+	say(stdout, "%s", listening(listener.Addr().(*net.TCPAddr)))
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if f.freezes {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -222,6 +223,34 @@ func TestCutoverPage(t *testing.T) {
 	assert.EqualValues(t, 3, status.Keys.Old)
 	assert.Contains(t, get("metrics"), "\ncutover_keys{state=\"old\"} 3\n")
 	assert.Contains(t, get("metrics"), "\ncutover_store_down{store=\"new\"} 0\n")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	require.NoError(t, err)
+	req.Host = "evil.example"
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	assert.Equal(t, http.StatusForbidden, res.StatusCode, "DNS rebinding")
 	cancel()
 	assert.Equal(t, codeOK, <-code)
+}
+
+// A page on all addresses says so, and how to limit it.
+func TestListening(t *testing.T) {
+	for _, of := range []struct {
+		ip         net.IP
+		want, hint string
+	}{
+		{net.IPv4(127, 0, 0, 1), "http://127.0.0.1:80/ shows", ""},
+		{net.IPv6loopback, "http://[::1]:80/ shows", ""},
+		{net.IPv4(10, 1, 2, 3), "http://10.1.2.3:80/ shows", ""},
+		{net.IPv4zero, "http://localhost:80/ shows", "all addresses of this machine (0.0.0.0:80), without a password"},
+		{net.IPv6zero, "http://localhost:80/ shows", "all addresses of this machine ([::]:80), without a password"},
+		{nil, "http://localhost:80/ shows", "-http 127.0.0.1:80 listens on this machine only"},
+	} {
+		text := listening(&net.TCPAddr{IP: of.ip, Port: 80})
+		fits(t, text)
+		assert.Contains(t, text, of.want)
+		assert.Contains(t, unwrapped(text), of.hint)
+		assert.Equal(t, of.hint != "", strings.Contains(text, "all addresses"))
+	}
 }

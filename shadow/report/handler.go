@@ -21,7 +21,9 @@ import (
 //	mux.Handle("/debug/shadow/", report.Handler(source, report.Policy{}))
 //
 // Handler registers nothing by itself. Like the handlers of net/http/pprof it asks for no
-// password: mount it where only operators have access.
+// password: mount it where only operators have access. It accepts any Host, because only the service
+// knows its own names. By DNS rebinding, a foreign site can make an operator's browser read the page. If
+// Config.RedactKey or Domain.Show show more than hashes, check Request.Host before the Handler.
 //
 // It answers GET and HEAD, with these parameters:
 //
