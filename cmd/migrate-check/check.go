@@ -163,6 +163,11 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if !ok {
 		return code
 	}
+	for _, pattern := range patterns {
+		if wrap.Secrets([]string{pattern}) != nil {
+			return complain(stderr, flags.Name(), "PACKAGES are patterns such as ./..., and no addresses: "+wrap.WithoutSecrets(pattern))
+		}
+	}
 	cfg, err := c.config(patterns)
 	if err != nil {
 		return complain(stderr, flags.Name(), err.Error())
@@ -290,6 +295,9 @@ func shown(root string) func(string) string {
 
 // isTerminal reports whether a writer is a terminal.
 func isTerminal(w io.Writer) bool {
+	if d, ok := w.(discreet); ok {
+		w = d.Writer
+	}
 	file, ok := w.(*os.File)
 	if !ok {
 		return false

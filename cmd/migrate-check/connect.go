@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -87,17 +88,21 @@ func (f *connectFlags) readPassword(env func(string) (string, bool)) (string, er
 	case f.passwordEnv != "":
 		password, set := env(f.passwordEnv)
 		if !set || password == "" {
-			return "", fmt.Errorf("-password-env: the environment has no %s, or it is empty", f.passwordEnv)
+			return "", errors.New("-password-env: the environment has no variable of that name, or it is empty; " +
+				"it wants the NAME of a variable, and no password")
 		}
 		return password, nil
 	case f.passwordFile != "":
 		data, err := os.ReadFile(f.passwordFile)
 		if err != nil {
-			return "", fmt.Errorf("-password-file: %w", err)
+			if failed, ok := errors.AsType[*fs.PathError](err); ok {
+				err = failed.Err // without the name, which may be a password
+			}
+			return "", fmt.Errorf("-password-file: cannot read the file of that name: %w; it wants the name of a FILE, and no password", err)
 		}
 		line, _, _ := strings.Cut(string(data), "\n")
 		if line = strings.TrimSuffix(line, "\r"); line == "" {
-			return "", fmt.Errorf("-password-file: the first line of %s is empty", f.passwordFile)
+			return "", errors.New("-password-file: the first line of the file is empty")
 		}
 		return line, nil
 	case f.username != "":

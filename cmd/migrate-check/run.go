@@ -37,6 +37,7 @@ func subcommands() []subcommand {
 
 // run runs the subcommand of the arguments and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	stdout, stderr = withoutSecrets(stdout, args), withoutSecrets(stderr, args)
 	if len(args) == 0 {
 		usage(stderr)
 		return codeError
@@ -126,7 +127,11 @@ func complain(stderr io.Writer, name, what string) int {
 
 // fail prints an error, which may have several lines, and returns the exit code. command is a subcommand, or "" for a check.
 func fail(stderr io.Writer, command string, code int, err error) int {
-	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
+	text := err.Error()
+	if d, ok := stderr.(discreet); ok {
+		text = d.redact(text) // before long words are cut
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		say(stderr, "%s", wrapped(strings.TrimSpace("migrate-check "+command)+": "+line))
 	}
 	return code

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // Address is a server, with the user for its connections. Printing it shows no password.
@@ -124,6 +126,9 @@ func checkHost(addr string) error {
 		if n, err := strconv.Atoi(port); err == nil && n > 0 && n <= 65535 {
 			return nil
 		}
+	}
+	if wrap.WithoutSecrets(addr) != addr {
+		return errors.New("an address has no settings such as password=X; want redis://:PASSWORD@HOST:PORT")
 	}
 	return fmt.Errorf("%q is no address; want HOST:PORT, such as redis:6379 or [::1]:6379, or redis://HOST:PORT", addr)
 }
