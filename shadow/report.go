@@ -18,7 +18,8 @@ func (s *Store) Report() *report.Report {
 	defer c.mu.Unlock()
 	r := &report.Report{
 		Schema: report.Schema, Name: c.cfg.Name, Build: c.cfg.Build, AA: c.cfg.AA,
-		Policy: c.cfg.Policy, Started: c.started, Taken: time.Now(), Timeline: slices.Clone(c.minutes), Marks: slices.Clone(c.marks), Peak: c.peak,
+		Policy:  c.cfg.Policy,
+		Started: c.started, Taken: time.Now(), Timeline: slices.Clone(c.minutes), Marks: slices.Clone(c.marks), Peak: c.peak,
 		Percent: float64(s.shareNow()) * 100 / buckets, Verify: c.verify, Health: clonedHealth(c.health),
 	}
 	r.Verify.Findings = maps.Clone(c.verify.Findings)

@@ -22,8 +22,10 @@ func TestPasswordsAreNotRepeated(t *testing.T) {
 	words := []string{
 		"redis://u:" + secret + "@" + gone, "rediss://:" + secret + "@h/0", "redis://" + secret + "@" + gone, "redis://u:" + long + "@h:1",
 		"http://u:" + secret + "@h:1/x?y=z", "u:" + secret + "@h:1", secret + "@h:6379", `redis://u:"` + secret + `\@h:1`,
-		"redis://u:a b " + secret + "@h:1", gone + "?password=" + secret, gone + ",password=" + secret, gone + ",ssl=true,password=" + secret + ",x=1",
-		"h?db=1&auth=" + secret, "password=" + secret, "redis://h:1?authToken=" + secret, gone + ";pwd=" + secret, "REDIS_PASSWORD=" + secret,
+		"redis://u:a b " + secret + "@h:1", gone + "?password=" + secret, gone + ",password=" + secret,
+		gone + ",ssl=true,password=" + secret + ",x=1",
+		"h?db=1&auth=" + secret, "password=" + secret, "redis://h:1?authToken=" + secret,
+		gone + ";pwd=" + secret, "REDIS_PASSWORD=" + secret,
 	}
 	for _, command := range []struct {
 		args     []string
