@@ -39,16 +39,17 @@ var _ rmw.Store = (*Store)(nil)
 // tries bounds the attempts while connections break and nothing is written.
 const tries = 3
 
-// New returns a Store that sends through rdb. A Config that cannot work, a nil rdb,
-// or an AutoPipeliner of go-redis with FullDuplex, whose commands no hook can refuse,
-// shows as an [rmw.ErrInvalid] from every call; see [Config.Validate].
+// New returns a Store that sends through rdb. A Config that cannot work or a nil rdb shows
+// as an [rmw.ErrInvalid] from every call; see [Config.Validate]. So do two clients of
+// go-redis: an AutoPipeliner with FullDuplex, whose commands no hook can refuse, and a
+// Ring, which moves the keys of a server to another one while it does not answer, and
+// then forgets their updates. A wrapper that hides a Ring is not recognized.
 func New(rdb Client, cfg Config) *Store {
 	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
-	switch {
-	case redisx.IsNil(rdb):
+	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, fmt.Errorf("%w: cas.New needs a client, not nil", rmw.ErrInvalid))
-	case redisx.IsFullDuplex(rdb):
-		s.invalid = errors.Join(s.invalid, redisx.ErrFullDuplex("cas.New"))
+	} else {
+		s.invalid = errors.Join(s.invalid, redisx.CheckClient("cas.New", "", rdb))
 	}
 	return s
 }

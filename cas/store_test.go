@@ -59,7 +59,7 @@ func TestNewWithoutAClientSaysSo(t *testing.T) {
 	}
 }
 
-func TestNewRefusesFullDuplex(t *testing.T) {
+func TestNewRefusesUnfitClients(t *testing.T) {
 	pipeliner := func(full bool) *redis.AutoPipeliner {
 		rdb := redis.NewClient(&redis.Options{})
 		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
@@ -68,6 +68,9 @@ func TestNewRefusesFullDuplex(t *testing.T) {
 		return auto
 	}
 	assertInvalid(t, cas.New(pipeliner(true), cas.Config{}), "cas.New cannot use an AutoPipeliner with FullDuplex")
+	ring := redis.NewRing(&redis.RingOptions{})
+	t.Cleanup(func() { require.NoError(t, ring.Close()) })
+	assertInvalid(t, cas.New(ring, cas.Config{}), "cas.New cannot use a redis.Ring")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

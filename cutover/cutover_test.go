@@ -280,7 +280,12 @@ func TestInvalid(t *testing.T) {
 	auto, err := rdb.AutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: true})
 	require.NoError(t, err)
 	fullDuplex := cutover.Side{Store: side.Store, Redis: auto}
+	ring := redis.NewRing(&redis.RingOptions{})
+	defer func() { require.NoError(t, ring.Close()) }()
+	rings := cutover.Side{Store: side.Store, Redis: ring}
 	for name, s := range map[string]*cutover.Store{
+		"Ring old":       cutover.New(rings, side, cutover.Config{}),
+		"Ring new":       cutover.New(side, rings, cutover.Config{}),
 		"no old store":   cutover.New(cutover.Side{Redis: side.Redis}, side, cutover.Config{}),
 		"no new client":  cutover.New(side, cutover.Side{Store: side.Store}, cutover.Config{}),
 		"typed nil":      cutover.New(cutover.Side{Store: side.Store, Redis: (*redis.Client)(nil)}, side, cutover.Config{}),

@@ -1,6 +1,7 @@
 package cutover_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -121,23 +122,29 @@ func TestForgottenMovesBlockNoKey(t *testing.T) {
 }
 
 // A WAIT goes to the server of the key, also through a client of several servers.
-func TestReplicasOfARing(t *testing.T) {
+func TestReplicasOfACluster(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		sides := [2]cutover.Side{}
 		for i := range sides {
-			ring := redis.NewRing(&redis.RingOptions{
-				Addrs: map[string]string{"a": "a", "b": "b"}, Protocol: 2,
-				Dialer: r.proxies[i].Dial, // both shards are the same server
+			cluster := redis.NewClusterClient(&redis.ClusterOptions{
+				ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+					return []redis.ClusterSlot{
+						{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: "a"}}},
+						{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: "b"}}},
+					}, nil
+				},
+				Protocol: 2, DisableRoutingPolicies: true,
+				Dialer: r.proxies[i].Dial, // both masters are the same server
 				NewClient: func(options *redis.Options) *redis.Client {
 					rdb := redis.NewClient(options)
 					rdb.AddHook(network{replicas: 1})
 					return rdb
 				},
 			})
-			store := lockupdate.New(ring, lockupdate.Config{})
-			defer ring.Close()
+			store := lockupdate.New(cluster, lockupdate.Config{})
+			defer cluster.Close()
 			defer store.Close()
-			sides[i] = cutover.Side{Store: store, Redis: ring}
+			sides[i] = cutover.Side{Store: store, Redis: cluster}
 		}
 		s := cutover.New(sides[0], sides[1], cutover.Config{Stage: forward, Replicas: 1, NewReplicas: 1})
 		defer s.Close()

@@ -307,16 +307,9 @@ func (c cluster) ForEachMaster(ctx context.Context, fn func(context.Context, *re
 func TestCompleteWaitsForEveryMaster(t *testing.T) {
 	r := newRig(t)
 	p := r.open(drained)
-	ring := redis.NewRing(&redis.RingOptions{
-		Addrs:     map[string]string{"a": "0", "b": "1"},
-		NewClient: func(o *redis.Options) *redis.Client { return redis.NewClient(r.proxies[o.Addr[0]-'0'].Options()) },
-	})
-	t.Cleanup(func() { require.NoError(t, ring.Close()) })
-	for _, client := range []cutover.Commands{ring, cluster{p.clients[0]}} {
-		store := cutover.New(cutover.Side{Store: p.stores[0], Redis: client}, cutover.Side{Store: p.stores[1], Redis: p.clients[1]},
-			cutover.Config{Stage: drained})
-		t.Cleanup(func() { require.NoError(t, store.Close()) })
-		p.Store = store
-		assert.Equal(t, cutover.Scanned{Epoch: 7, Masters: 1, AllMasters: 2}, p.sweep(r.old(16)).Scanned, "%T", client)
-	}
+	store := cutover.New(cutover.Side{Store: p.stores[0], Redis: cluster{p.clients[0]}}, cutover.Side{Store: p.stores[1], Redis: p.clients[1]},
+		cutover.Config{Stage: drained})
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	p.Store = store
+	assert.Equal(t, cutover.Scanned{Epoch: 7, Masters: 1, AllMasters: 2}, p.sweep(r.old(16)).Scanned)
 }

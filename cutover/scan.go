@@ -150,15 +150,10 @@ func all(ctx context.Context, store Commands, masters []Scanner) int {
 		known.Add(1)
 		return nil
 	}
-	switch store := store.(type) {
-	case interface {
+	if cluster, ok := store.(interface {
 		ForEachMaster(context.Context, func(context.Context, *redis.Client) error) error
-	}:
-		_ = store.ForEachMaster(ctx, count) // on an error the scan fails, too
-	case interface {
-		ForEachShard(context.Context, func(context.Context, *redis.Client) error) error
-	}:
-		_ = store.ForEachShard(ctx, count)
+	}); ok {
+		_ = cluster.ForEachMaster(ctx, count) // on an error the scan fails, too
 	}
 	return max(int(known.Load()), len(masters), 1)
 }

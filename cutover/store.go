@@ -24,8 +24,8 @@ type Side struct {
 	Redis Commands
 }
 
-// Commands is the part of a client that a move needs. *redis.Client, *redis.ClusterClient,
-// *redis.Ring and redis.UniversalClient have it. Each command that is sent has exactly one key.
+// Commands is the part of a client that a move needs. *redis.Client, *redis.ClusterClient
+// and redis.UniversalClient have it. Each command that is sent has exactly one key.
 type Commands interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Pipeline() redis.Pipeliner
@@ -90,7 +90,8 @@ var (
 )
 
 // New returns a Store that moves keys between old and new. A Side or a Config that cannot work
-// shows as an [rmw.ErrInvalid] from every call. So does an AutoPipeliner of go-redis with FullDuplex.
+// shows as an [rmw.ErrInvalid] from every call. So do a Ring and an AutoPipeliner with FullDuplex of
+// go-redis, unless a wrapper hides them.
 func New(old, new Side, cfg Config) *Store {
 	if cfg.Stage == nil {
 		cfg.Stage = Stage{}
@@ -100,11 +101,12 @@ func New(old, new Side, cfg Config) *Store {
 	switch {
 	case old.Store == nil || new.Store == nil || redisx.IsNil(old.Redis) || redisx.IsNil(new.Redis):
 		s.invalid = fmt.Errorf("%w: cutover.New needs a Store and a client of both sides, not nil", rmw.ErrInvalid)
-	case redisx.IsFullDuplex(old.Redis) || redisx.IsFullDuplex(new.Redis):
-		s.invalid = redisx.ErrFullDuplex("cutover.New")
 	case cfg.MaxSeal < 0 || cfg.MaxAttempts < 0 || cfg.Replicas < 0 || cfg.NewReplicas < 0:
 		s.invalid = fmt.Errorf("%w: cutover.Config: MaxSeal is %d, MaxAttempts %d, Replicas %d, NewReplicas %d; "+
 			"use positive numbers, or 0 for the defaults", rmw.ErrInvalid, cfg.MaxSeal, cfg.MaxAttempts, cfg.Replicas, cfg.NewReplicas)
+	default:
+		s.invalid = cmp.Or(redisx.CheckClient("cutover.New", " for the old store", old.Redis),
+			redisx.CheckClient("cutover.New", " for the new store", new.Redis))
 	}
 	s.mover = newMover(old.Redis, new.Redis, cfg, s.gate)
 	return s

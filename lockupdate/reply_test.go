@@ -127,7 +127,7 @@ func store(t *testing.T, rdb *redis.Client, key rmw.Key, v rmw.Value) {
 	}
 }
 
-// In a flush to several servers, like one of a ClusterClient or a Ring, the error of one node does not count
+// In a flush to several servers, like one of a ClusterClient, the error of one node does not count
 // for the other node. The lock was granted, and must be released.
 func TestOneNodeDown(t *testing.T) {
 	withKey(t, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {

@@ -19,8 +19,8 @@ import (
 )
 
 // Commands is the part of a client that a Store needs: a way to send one command, and a
-// way to send several in one plain pipeline. *redis.Client, *redis.ClusterClient,
-// *redis.Ring and redis.UniversalClient have it.
+// way to send several in one plain pipeline. *redis.Client, *redis.ClusterClient
+// and redis.UniversalClient have it.
 //
 // All that is ever sent through it has exactly one key; see [Config.RequiredCommands].
 type Commands interface {
@@ -50,17 +50,21 @@ var (
 )
 
 // New returns a Store that sends through rdb. A Config that cannot work, or a nil
-// rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate]. So does an
-// AutoPipeliner of go-redis with FullDuplex: a hook cannot refuse one of its commands
-// without failing those of others, which may have been executed.
+// rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate]. So do two
+// clients of go-redis:
+//   - an AutoPipeliner with FullDuplex: a hook cannot refuse one of its commands without
+//     failing those of others, which may have been executed;
+//   - a Ring: while a server does not answer, a Ring sends its keys to another server.
+//     When the server is back, the updates and locks of that time are lost.
+//
+// A wrapper that hides such a client in a field is not recognized.
 func New(rdb Commands, cfg Config) *Store {
 	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
 	s.events.callbacks, s.events.logger = newCallbacks(cfg), cfg.Logger
-	switch {
-	case redisx.IsNil(rdb):
+	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, errNoClient)
-	case redisx.IsFullDuplex(rdb):
-		s.invalid = errors.Join(s.invalid, redisx.ErrFullDuplex("lockupdate.New"))
+	} else {
+		s.invalid = errors.Join(s.invalid, redisx.CheckClient("lockupdate.New", "", rdb))
 	}
 	cfg = s.cfg
 	s.transport = transport.New(rdb, driver.New(driver.Options{

@@ -208,8 +208,11 @@ func TestInvalidConfig(t *testing.T) {
 	defer func() { require.NoError(t, rdb.Close()) }()
 	fullDuplex, err := rdb.AutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: true})
 	require.NoError(t, err)
+	ring := redis.NewRing(&redis.RingOptions{})
+	defer func() { require.NoError(t, ring.Close()) }()
 	stores := map[string]*lockupdate.Store{
-		"nil": lockupdate.New(nil, lockupdate.Config{}), "FullDuplex": lockupdate.New(fullDuplex, lockupdate.Config{}),
+		"redis.Ring": lockupdate.New(ring, lockupdate.Config{}),
+		"nil":        lockupdate.New(nil, lockupdate.Config{}), "FullDuplex": lockupdate.New(fullDuplex, lockupdate.Config{}),
 	}
 	for want, cfg := range map[string]lockupdate.Config{
 		"Lease is 1ms":   {Lease: time.Millisecond},

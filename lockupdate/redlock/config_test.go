@@ -41,6 +41,9 @@ func TestInvalidNodes(t *testing.T) {
 	fullDuplex, err := client().AutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: true})
 	require.NoError(t, err)
 	requireInvalid(t, []redlock.Node{one, fullDuplex}, redlock.Config{}, "an AutoPipeliner with FullDuplex as node 1")
+	ring := redis.NewRing(&redis.RingOptions{})
+	t.Cleanup(func() { require.NoError(t, ring.Close()) })
+	requireInvalid(t, []redlock.Node{one, ring}, redlock.Config{}, "redlock.New cannot use a redis.Ring as node 1")
 	requireInvalid(t, []redlock.Node{one, client(), one}, redlock.Config{}, "nodes 0 and 2 are the same")
 	requireInvalid(t, []redlock.Node{uncomparable{}, uncomparable{}, nil}, redlock.Config{}, "node 2 is nil")
 }

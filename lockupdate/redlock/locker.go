@@ -68,9 +68,8 @@ func checkNodes(nodes []Node) error {
 		if redisx.IsNil(n) {
 			return fmt.Errorf("%w: redlock.New needs clients, and node %d is nil", rmw.ErrInvalid, i)
 		}
-		if redisx.IsFullDuplex(n) {
-			return fmt.Errorf("%w: redlock.New cannot use an AutoPipeliner with FullDuplex as node %d, whose commands no hook can refuse; "+
-				"use the client itself, or AutoPipelineOptions without FullDuplex", rmw.ErrInvalid, i)
+		if err := redisx.CheckClient("redlock.New", fmt.Sprintf(" as node %d", i), n); err != nil {
+			return err
 		}
 		if !reflect.ValueOf(n).Comparable() {
 			continue
