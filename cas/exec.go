@@ -2,6 +2,7 @@ package cas
 
 import (
 	"context"
+	_ "embed" // the scripts
 	"errors"
 	"slices"
 
@@ -11,15 +12,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// keepTTL stands in for SET … KEEPTTL, which Redis has since 6.0. In a transaction
-// it is as atomic, and a TTL that was read beforehand would drift with each update.
-//
-// It must return something: to go-redis, nothing is redis.Nil.
-const keepTTL = `local ttl = redis.call('PTTL', KEYS[1])
-if ttl < 0 then
-  return redis.call('SET', KEYS[1], ARGV[1])
-end
-return redis.call('SET', KEYS[1], ARGV[1], 'PX', math.max(ttl, 1))`
+//go:embed lua/keepttl.lua
+var keepTTL string
 
 // exec sends MULTI, the change and EXEC in one flush, once. It returns nil,
 // errConflict, an error that means that nothing was written, or one that is an

@@ -52,6 +52,14 @@ func TestNoPrograms(t *testing.T) {
 	report(t, findings)
 }
 
+func TestScripts(t *testing.T) {
+	findings, err := checkScripts(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, findings)
+}
+
 func TestRequirements(t *testing.T) {
 	report(t, checkRequirements(
 		read(t, root+"/go.mod"), read(t, "testdata/requirements.golden"), read(t, root+"/CONTRIBUTING.md")))

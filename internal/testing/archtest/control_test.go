@@ -59,6 +59,27 @@ func TestProgramsAreReported(t *testing.T) {
 	equal(t, findings, []string{filepath.Join(dir, "tool") + ": a built program", filepath.Join(dir, "tool.exe") + ": a built program"})
 }
 
+func TestScriptsAreReported(t *testing.T) {
+	const mode = "redis.replicate_commands()\n"
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"bad.lua":    "redis.call('SET', KEYS[1], 'v', 'PX', 5)",
+		"late.lua":   "redis.pcall('GET', KEYS[1])\n" + mode + "redis.call('PEXPIRE', KEYS[1], 5)",
+		"good.lua":   mode + "redis.call('SET', KEYS[1], 'v', 'PX', 5)",
+		"none.lua":   "redis.call('PERSIST', KEYS[1])",
+		"script.txt": "redis.call('PEXPIRE', KEYS[1], 5)",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	findings, err := checkScripts(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, findings, []string{filepath.Join(dir, "bad.lua") + ": sets an expiry", filepath.Join(dir, "late.lua") + ": sets an expiry"})
+}
+
 func TestLongFilesAreReported(t *testing.T) {
 	equal(t, checkSize(loadTree(t, "testdata/broken"), 30), []string{
 		"state/state.go: 39 lines, at most 30",

@@ -1,5 +1,8 @@
 -- commit_hash.lua of lockupdate without its guard: it takes the same arguments, skips the
 -- fields to compare, and writes whatever the key holds.
+if redis.replicate_commands then
+  redis.replicate_commands()
+end
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind ~= 'none' and kind ~= 'hash' then
   return {2, kind}

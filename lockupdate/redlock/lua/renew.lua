@@ -5,6 +5,9 @@
 -- ARGV[2]  the lease in milliseconds
 --
 -- Returns 1 if the lock is ours and lives for another lease, else 0.
+if redis.replicate_commands then
+  redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
+end
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end

@@ -15,6 +15,9 @@
 --         {2, TYPE} if the key is not a lock.
 --         {3, error} if the server refused the expiry. The lock is deleted then: without
 --         an expiry it would survive a crash of its owner.
+if redis.replicate_commands then
+  redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
+end
 local ttl = redis.call('PTTL', KEYS[1])
 if ttl ~= -2 then
   local kind = redis.call('TYPE', KEYS[1]).ok

@@ -19,6 +19,9 @@
 --         {0, field, value, ...} if a field that fn depends on differs; the stored hash
 --         follows. Transactions that watch the key fail.
 --         {2, TYPE} if the key is not a hash.
+if redis.replicate_commands then
+  redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
+end
 local function answer(status, fields)
   local reply = {status}
   for i, v in ipairs(fields) do

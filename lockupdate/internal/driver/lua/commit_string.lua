@@ -15,6 +15,9 @@
 --         that watch the key fail.
 --         {2, TYPE} if the key is not a string.
 --         {4, error} if the key cannot be read, as when an ACL forbids GET. Nothing is written.
+if redis.replicate_commands then
+  redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
+end
 local now = redis.pcall('GET', KEYS[1])
 if now ~= ARGV[3] or ARGV[2] ~= 'value' then
   if type(now) == 'table' then -- an error, most likely WRONGTYPE

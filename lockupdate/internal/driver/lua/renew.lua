@@ -6,6 +6,9 @@
 --
 -- Returns 0 if the owner does not hold the lock, else 1 plus the waiters' hint: the
 --         milliseconds within which the slowest waiter polls again, or 0.
+if redis.replicate_commands then
+  redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
+end
 local lock = redis.call('HMGET', KEYS[1], ARGV[1], 'unwatch-waiting')
 if not lock[1] then
   return 0

@@ -8,6 +8,9 @@
 --
 -- The counter expires after long disuse, so that locks of many keys leave nothing
 -- behind. By then the holder's clock is past the last token.
+if redis.replicate_commands then
+  redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
+end
 local last = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
 local token = string.format('%.0f', math.max(last + 1, tonumber(ARGV[1])))
 redis.call('SET', KEYS[1], token, 'PX', ARGV[2])

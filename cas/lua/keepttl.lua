@@ -1,0 +1,15 @@
+-- Set a string and keep its expiry, for a server without SET … KEEPTTL: Redis before 6. It
+-- runs in the transaction. An expiry that was read earlier would drift with each update.
+--
+-- KEYS[1]  the data key
+-- ARGV[1]  the value
+--
+-- Returns OK. For go-redis, no reply is redis.Nil.
+if redis.replicate_commands then
+  redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
+end
+local ttl = redis.call('PTTL', KEYS[1])
+if ttl < 0 then
+  return redis.call('SET', KEYS[1], ARGV[1])
+end
+return redis.call('SET', KEYS[1], ARGV[1], 'PX', math.max(ttl, 1))
