@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/leaseclock"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -38,7 +39,8 @@ type Config struct {
 	// own. Default none.
 	Observer lock.Observer
 
-	// Now is the clock that measures leases; tests replace it. Default time.Now.
+	// Now is the clock that measures leases; tests replace it. Default time.Now plus the forward
+	// jumps of the wall clock, since the monotonic clock stops while the machine is suspended.
 	Now func() time.Time
 }
 
@@ -51,7 +53,7 @@ func (c Config) WithDefaults() Config {
 	c.Poll.Base = cmp.Or(c.Poll.Base, 5*time.Millisecond)
 	c.Poll.Max = cmp.Or(c.Poll.Max, max(250*time.Millisecond, c.Poll.Base))
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = leaseclock.New().Time
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/leaseclock"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
@@ -48,7 +49,7 @@ var (
 func New(nodes []Node, cfg Config) *Locker {
 	s := &service{
 		nodes: slices.Clone(nodes), quorum: len(nodes)/2 + 1, cfg: cfg.withDefaults(),
-		err: errors.Join(checkNodes(nodes), cfg.Validate()), gate: redisx.NewGate(), now: time.Now,
+		err: errors.Join(checkNodes(nodes), cfg.Validate()), gate: redisx.NewGate(), now: leaseclock.New().Time,
 		rounds: map[string]*round{},
 	}
 	options := driver.Options{Package: "redlock", Service: "redlock", Margin: s.cfg.Drift + s.cfg.Lease/20}

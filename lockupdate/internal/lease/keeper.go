@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/leaseclock"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/timewheel"
 	"github.com/unwatch/unwatch/lock"
@@ -23,15 +24,15 @@ func NewKeeper(t *transport.Transport, gate *redisx.Gate, emit event.Sink, o Opt
 	tick := min(max(o.Lease/100, 100*time.Microsecond), 10*time.Millisecond)
 	k := &Keeper{
 		transport: t, gate: gate, emit: emit, options: o, tick: tick,
-		epoch: time.Now(), wheel: timewheel.New[grant](tick), renewing: map[*Lease]int{}, notes: map[*Lease]note{},
+		clock: leaseclock.New(), wheel: timewheel.New[grant](tick), renewing: map[*Lease]int{}, notes: map[*Lease]note{},
 		wake: make(chan struct{}, 1),
 	}
 	k.answered.L = &k.mu
 	return k
 }
 
-// Stall lets d pass on the keeper's clock, while its loop still sleeps. It is for tests.
-func (k *Keeper) Stall(d time.Duration) { k.stalled.Add(int64(d)) }
+// Stall suspends the machine for d: the wall clock shows it, and the keeper's loop still sleeps. It is for tests.
+func (k *Keeper) Stall(d time.Duration) { k.clock.Step(d) }
 
 // Len returns how many leases are kept.
 func (k *Keeper) Len() int {

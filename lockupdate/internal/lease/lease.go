@@ -7,10 +7,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/callback"
+	"github.com/unwatch/unwatch/internal/leaseclock"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/timewheel"
 	"github.com/unwatch/unwatch/lock"
@@ -34,7 +34,7 @@ type Holder interface {
 }
 
 // Lease is the lease of one held lock. It counts as lost before it can end on the server,
-// by the monotonic clock of this process. A process may hold 100,000 leases, so that a
+// by the clock of this process. A process may hold 100,000 leases, so that a
 // Lease is only a timer of the Keeper's wheel and the data that is nowhere else.
 type Lease timewheel.Timer[grant]
 
@@ -94,8 +94,7 @@ type Keeper struct {
 	emit      event.Sink
 	options   Options
 	tick      time.Duration
-	epoch     time.Time
-	stalled   atomic.Int64 // see Stall
+	clock     *leaseclock.Clock
 
 	mu       sync.Mutex // also guards the leases
 	wheel    *timewheel.Wheel[grant]
@@ -117,13 +116,11 @@ type note struct {
 	began    time.Duration // when the call got the lock
 }
 
-// Now is the time since the keeper's epoch, by the monotonic clock.
-func (k *Keeper) Now() time.Duration { return k.At(time.Now()) }
+// Now is the time since the keeper was made. It includes the time for which the machine was suspended.
+func (k *Keeper) Now() time.Duration { return k.clock.Now() }
 
 // At is what Now was at t.
-func (k *Keeper) At(t time.Time) time.Duration {
-	return t.Sub(k.epoch) + time.Duration(k.stalled.Load())
-}
+func (k *Keeper) At(t time.Time) time.Duration { return k.clock.At(t) }
 
 // Context is the ctx of a function under a lock: its caller's, until the function has
 // ended or, with cause rmw.ErrLockLost, until the lock is lost. Most functions never ask
