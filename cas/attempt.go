@@ -68,6 +68,8 @@ type change struct {
 	key       rmw.Key
 	cur, next rmw.Value
 	ttl       time.Duration
+
+	fieldsExpire bool // on this server
 }
 
 // transaction is a connection that watches the key.
@@ -104,12 +106,16 @@ func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
 			s.watches.Store(true)
 			r := newReading(ctx, key, true)
 			r.ask(ctx, tx)
+			if key.Kind == rmw.KindHash && r.cmd.Err() == nil && !s.fields.known.Load() {
+				s.fields.ask(ctx, tx, r)
+			}
 			v, err := r.value()
 			t.reads <- readResult{v, err}
 			if err != nil {
 				return nil
 			}
 			if c, ok := <-t.writes; ok {
+				c.fieldsExpire = s.fields.expire.Load()
 				t.done <- s.exec(ctx, tx, c)
 			}
 			return nil

@@ -3,6 +3,7 @@ package cas_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,9 @@ func TestBudget(t *testing.T) {
 		t.Run(name, withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
 			f.set("x")
 			require.NoError(t, f.other.HSet(t.Context(), hash.Name, stored.Fields()).Err())
-			peek(key)(t.Context(), f.store) // pipelines have connections of their own
+			peek(key)(t.Context(), f.store)          // pipelines have connections of their own
+			update(hash, keep)(t.Context(), f.store) // the first one asks whether fields expire
+			synctest.Wait()
 			f.warm()
 			start := f.meter.Read()
 			tc.call(t.Context(), f.store)

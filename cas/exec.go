@@ -15,6 +15,9 @@ import (
 //go:embed lua/keepttl.lua
 var keepTTL string
 
+//go:embed lua/hash.lua
+var hashScript string
+
 // exec sends MULTI, the change and EXEC in one flush, once. It returns nil,
 // errConflict, an error that means that nothing was written, or one that is an
 // rmw.ErrOutcomeUnknown.
@@ -26,6 +29,8 @@ func (s *Store) exec(ctx context.Context, tx *redis.Tx, c change) error {
 	}
 	cmds, err := pipe.Exec(ctx)
 	switch {
+	case err == nil && expired(cmds):
+		return errConflict
 	case err == nil:
 		return nil
 	case errors.Is(err, redis.TxFailedErr):
@@ -38,6 +43,13 @@ func (s *Store) exec(ctx context.Context, tx *redis.Tx, c change) error {
 		return refusal(cmds, err)
 	}
 	return redisx.Because(rmw.ErrOutcomeUnknown, err)
+}
+
+// expired reports whether a script found that the value, or a field of it, has expired. Then it wrote nothing.
+func expired(cmds []redis.Cmder) bool {
+	cmd, ok := cmds[0].(*redisx.Command)
+	n, isInt := cmd.Val().(int64)
+	return ok && cmd.Name() == "eval" && isInt && n == 0
 }
 
 // noneRan reports whether each command failed. A transaction does not end at the
@@ -61,7 +73,10 @@ func refusal(cmds []redis.Cmder, err error) error {
 func commands(ctx context.Context, c change, old bool) []redis.Cmder {
 	cmd := func(args ...any) redis.Cmder { return &redisx.Command{Cmd: redis.NewCmd(ctx, args...)} }
 	name := c.key.Name
-	if !c.next.Exists() {
+	switch {
+	case c.key.Kind == rmw.KindHash && c.fieldsExpire:
+		return []redis.Cmder{cmd(hashArgs(c)...)}
+	case !c.next.Exists():
 		return []redis.Cmder{cmd("del", name)}
 	}
 	if c.key.Kind == rmw.KindString {
@@ -72,17 +87,36 @@ func commands(ctx context.Context, c change, old bool) []redis.Cmder {
 		case c.ttl < 0:
 			return []redis.Cmder{cmd("set", name, text)}
 		case old:
-			return []redis.Cmder{cmd("eval", keepTTL, 1, name, text)}
+			had := 0
+			if c.cur.Exists() {
+				had = 1
+			}
+			return []redis.Cmder{cmd("eval", keepTTL, 1, name, text, had)}
 		}
 		return []redis.Cmder{cmd("set", name, text, "keepttl")}
 	}
 	return hashCommands(cmd, c)
 }
 
-// hashCommands writes only the fields that differ.
-func hashCommands(cmd func(args ...any) redis.Cmder, c change) []redis.Cmder {
-	var cmds []redis.Cmder
-	set, del := []any{"hmset", c.key.Name}, []any{"hdel", c.key.Name} // HSET takes several fields since 4.0
+// hashArgs is the command that runs hashScript.
+func hashArgs(c change) []any {
+	expiry := any("keep")
+	switch {
+	case c.ttl > 0:
+		expiry = c.ttl.Milliseconds()
+	case c.ttl < 0:
+		expiry = "none"
+	}
+	if !c.next.Exists() {
+		return []any{"eval", hashScript, 1, c.key.Name, c.cur.Len(), expiry, -1}
+	}
+	set, del := c.delta()
+	args := []any{"eval", hashScript, 1, c.key.Name, c.cur.Len(), expiry, len(set) / 2}
+	return append(append(args, set...), del...)
+}
+
+// delta returns the fields to set, each with its value, and the fields to delete.
+func (c change) delta() (set, del []any) {
 	for field, value := range c.next.All() {
 		if was, ok := c.cur.Field(field); !ok || was != value {
 			set = append(set, field, value)
@@ -93,11 +127,18 @@ func hashCommands(cmd func(args ...any) redis.Cmder, c change) []redis.Cmder {
 			del = append(del, field)
 		}
 	}
-	if len(set) > 2 {
-		cmds = append(cmds, cmd(set...))
+	return set, del
+}
+
+// hashCommands writes only the fields that differ.
+func hashCommands(cmd func(args ...any) redis.Cmder, c change) []redis.Cmder {
+	var cmds []redis.Cmder
+	set, del := c.delta()
+	if len(set) > 0 {
+		cmds = append(cmds, cmd(append([]any{"hmset", c.key.Name}, set...)...)) // HSET takes several fields since 4.0
 	}
-	if len(del) > 2 {
-		cmds = append(cmds, cmd(del...))
+	if len(del) > 0 {
+		cmds = append(cmds, cmd(append([]any{"hdel", c.key.Name}, del...)...))
 	}
 	switch {
 	case c.ttl > 0:

@@ -19,8 +19,22 @@ func TestCommandsWriteNoMoreThanTheChange(t *testing.T) {
 		old    bool
 		want   sent
 	}{
-		"keep the expiry":       {change{key: text, next: rmw.String("x")}, false, sent{{"set", "k", "x", "keepttl"}}},
-		"keep it, old server":   {change{key: text, next: rmw.String("x")}, true, sent{{"eval", keepTTL, 1, "k", "x"}}},
+		"keep the expiry":     {change{key: text, next: rmw.String("x")}, false, sent{{"set", "k", "x", "keepttl"}}},
+		"keep it, old server": {change{key: text, next: rmw.String("x")}, true, sent{{"eval", keepTTL, 1, "k", "x", 0}}},
+		"keep it of a value, old server": {
+			change{key: text, cur: rmw.String("w"), next: rmw.String("x")}, true, sent{{"eval", keepTTL, 1, "k", "x", 1}},
+		},
+		"fields expire": {
+			change{key: hash, cur: cur, next: cur.Without("a").With("b", "x"), fieldsExpire: true}, false,
+			sent{{"eval", hashScript, 1, "k", 2, "keep", 1, "b", "x", "a"}},
+		},
+		"fields expire, the expiry alone": {
+			change{key: hash, cur: cur, next: cur, ttl: time.Second, fieldsExpire: true}, false,
+			sent{{"eval", hashScript, 1, "k", 2, int64(1000), 0}},
+		},
+		"fields expire, delete": {
+			change{key: hash, cur: cur, ttl: rmw.NoTTL, fieldsExpire: true}, false, sent{{"eval", hashScript, 1, "k", 2, "none", -1}},
+		},
 		"set the expiry":        {change{key: text, next: rmw.String("x"), ttl: 1500 * time.Microsecond}, false, px(1)},
 		"set it, old server":    {change{key: text, next: rmw.String("x"), ttl: time.Hour}, true, px(3600000)},
 		"remove the expiry":     {change{key: text, next: rmw.String("x"), ttl: rmw.NoTTL}, true, sent{{"set", "k", "x"}}},

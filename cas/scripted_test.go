@@ -49,7 +49,7 @@ func (s scripted) Dial(context.Context, string, string) (net.Conn, error) {
 
 func (s scripted) reply(args []string) string {
 	command := strings.ToUpper(args[0])
-	if command == "HELLO" || command == "CLIENT" {
+	if command == "HELLO" || command == "CLIENT" || command == "HPEXPIRETIME" {
 		return "-ERR unknown command '" + args[0] + "'\r\n"
 	}
 	if replies := s[command]; len(replies) > 0 {

@@ -32,6 +32,7 @@ type Store struct {
 	gate    *redisx.Gate // calls, and transactions they left behind
 	old     atomic.Bool  // the server has no SET … KEEPTTL
 	watches atomic.Bool  // a key could be watched
+	fields  fieldExpiry
 }
 
 var _ rmw.Store = (*Store)(nil)

@@ -3,12 +3,16 @@
 --
 -- KEYS[1]  the data key
 -- ARGV[1]  the value
+-- ARGV[2]  1 if the key had a value, else 0
 --
--- Returns OK. For go-redis, no reply is redis.Nil.
+-- Returns OK, or 0 if the key has expired, which EXEC does not notice before Redis 6.0.9.
 if redis.replicate_commands then
   redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
 end
 local ttl = redis.call('PTTL', KEYS[1])
+if ttl == -2 and ARGV[2] == '1' then
+  return 0
+end
 if ttl < 0 then
   return redis.call('SET', KEYS[1], ARGV[1])
 end
