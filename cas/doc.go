@@ -25,6 +25,12 @@
 // A server that permits WATCH: not a Codis-style proxy, which answers with an
 // error that becomes [rmw.ErrUnsupported]. Redis 6.0.9 or later. With an earlier
 // one, EXEC does not notice that a watched key expired after the WATCH, so an
-// update can bring it back without its expiry; before 6.0, where SET has no
-// KEEPTTL, the server needs Lua, which stands in for it.
+// update can bring it back. Before 6.0, where SET has no KEEPTTL, the server needs Lua,
+// which stands in for it.
+//
+// Redis 7.4 and Valkey 9 have expiries of the fields of a hash, and EXEC does not notice a
+// field that expires. The first update of a hash asks for that with HPEXPIRETIME, once per
+// Store. There an update of a hash needs the right to EVAL, HKEYS and HSET: a script in the
+// transaction compares the number of fields. A field that an update changes loses its own
+// expiry, as by HSET; the other fields keep theirs.
 package cas

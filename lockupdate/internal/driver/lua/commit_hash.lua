@@ -59,7 +59,11 @@ end
 local at = 8
 local reply = 1
 if sent < given then
-  -- One field outside the read set must remain, for the reason below.
+  -- One field outside the read set must remain, for the reason below. HLEN also counts
+  -- fields that have expired, which matters if fn leaves no field.
+  if sets == 0 and dels > 0 then
+    now = #redis.call('HGETALL', KEYS[1]) / 2
+  end
   local same = now > read
   for i = at, at + 2 * sent - 1, 2 do
     same = same and redis.call('HMGET', KEYS[1], ARGV[i])[1] == ARGV[i + 1]
