@@ -17,6 +17,7 @@ import (
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 	"github.com/unwatch/unwatch/internal/live"
+	"github.com/unwatch/unwatch/internal/serverlimits"
 	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/proxycompat/profilefile"
 	"github.com/unwatch/unwatch/rmw"
@@ -46,6 +47,8 @@ type cutoverServer struct {
 	// Clock is how far the server's clock is ahead of this host's, to half a round trip.
 	Clock time.Duration `json:"clockAhead"`
 	clock bool
+	// Warnings are settings that weaken the guarantees.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 type cutoverKey struct {
@@ -104,6 +107,11 @@ func (p cutoverPlan) say(w io.Writer) {
 		table.Row(one.Name, cmp.Or(one.Version, "cannot be read"), one.Used, limit, clock)
 	}
 	say(w, "\n%s\n", table)
+	for _, one := range p.Servers {
+		for _, warning := range one.Warnings {
+			say(w, "%s", wrapped("warning, "+one.Name+": "+warning))
+		}
+	}
 	text := []string{wrap.Counted(p.Keys, "key")}
 	if p.Bytes > 0 {
 		text = append(text, fmt.Sprintf("of %s bytes in the old store; the largest:", wrap.Grouped(p.Bytes)))
@@ -160,6 +168,7 @@ func (m *measured) Scan(ctx context.Context, cursor uint64, match string, count 
 func serverFacts(ctx context.Context, name string, client *redis.Client) cutoverServer {
 	server := cutoverServer{Name: name}
 	info, _ := client.Info(ctx).Result() // a proxy refuses it
+	server.Warnings = serverlimits.Of(info)
 	for line := range strings.Lines(info) {
 		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch field {

@@ -75,6 +75,26 @@ func TestCutoverPlanShowsServersAndKeys(t *testing.T) {
 	assert.Contains(t, unwrapped(r.stdout), "memory with markers: raise maxmemory")
 }
 
+// The plan, the live check and the probe warn of servers that evict locks.
+func TestEvictedLocksAreWarnedOf(t *testing.T) {
+	old, _, plan := realSides(t, "get", "room:7")
+	const evicts = "evicts locks and values with an expiry at maxmemory"
+	commands := map[string]func() ran{
+		"plan":  func() ran { return plan() },
+		"live":  func() ran { return try(t.Context(), "live", old.Options().Addr, "-for", "1ms") },
+		"probe": func() ran { return try(t.Context(), "probe", old.Options().Addr) },
+	}
+	for name, run := range commands {
+		assert.NotContains(t, unwrapped(run().stdout), evicts, name)
+	}
+	require.NoError(t, old.ConfigSet(t.Context(), "maxmemory-policy", "volatile-ttl").Err())
+	for name, run := range commands {
+		r := run()
+		assert.Contains(t, unwrapped(r.stdout), `maxmemory-policy "volatile-ttl" `+evicts, name+r.stderr)
+		fits(t, r.stdout)
+	}
+}
+
 // A process at copying would serve a key that only the new store has, and a process at follow would not.
 func TestCutoverPlanRefusesUnmarkedKeys(t *testing.T) {
 	_, new, plan := realSides(t, "get", "room:7")

@@ -86,6 +86,9 @@ func (a *assembly) server(n *node) {
 	a.Servers = append(a.Servers, s)
 	a.Incomplete = append(a.Incomplete, n.troubles...)
 	a.Unseen = append(a.Unseen, n.unseen...)
+	for _, limit := range n.info.Limits {
+		a.Notes = append(a.Notes, s.Addr+": "+limit)
+	}
 	if s.Role != "master" {
 		a.Notes = append(a.Notes, s.Addr+" is a replica: MULTI, EXEC and PUBLISH in its counts may be replication's")
 	}

@@ -31,6 +31,7 @@ func (s Stat) minus(o Stat) Stat {
 type Info struct {
 	Fields   map[string]string
 	Commands map[string]Stat // by name: "WATCH", "CLIENT LIST"
+	Limits   []string        // settings that weaken the guarantees
 }
 
 // ParseInfo parses a reply to INFO, of any section. It ignores malformed lines.

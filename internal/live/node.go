@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/serverlimits"
 )
 
 // node is an observed server. It is used by one goroutine at a time.
@@ -137,7 +139,9 @@ func (n *node) ask(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	return ParseInfo(general + "\r\n" + stats), nil
+	info := ParseInfo(general + "\r\n" + stats)
+	info.Limits = serverlimits.Of(general)
+	return info, nil
 }
 
 // askAgain reconnects once: servers and load balancers close idle connections.

@@ -71,6 +71,9 @@ type Server struct {
 	Version string `json:"version,omitempty"` // of Redis, or its compatibility version
 	Mode    string `json:"mode,omitempty"`    // "standalone", "cluster", "sentinel"
 	By      string `json:"by,omitempty"`      // the source: "INFO", or "EVAL", which a proxy cannot answer itself
+
+	// Limits are settings of the server that weaken the guarantees, as far as INFO shows them.
+	Limits []string `json:"limits,omitempty"`
 }
 
 // Finding tells whether a feature works.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/internal/resp"
+	"github.com/unwatch/unwatch/internal/serverlimits"
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
@@ -15,8 +16,9 @@ func (p *prober) askServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var limits []string
 	if outcome == OK {
-		p.report.Server = serverOf(text(replies[0]), "INFO")
+		p.report.Server, limits = serverOf(text(replies[0]), "INFO"), serverlimits.Of(text(replies[0]))
 	}
 	replies, outcome, err = p.do(ctx, []string{"EVAL", scriptInfo, "1", p.keys.home(0, "s")})
 	if err != nil {
@@ -27,6 +29,7 @@ func (p *prober) askServer(ctx context.Context) error {
 			p.report.Server = s
 		}
 	}
+	p.report.Server.Limits = limits
 	p.oracle = newOracle(p.report.Server)
 	return nil
 }

@@ -46,6 +46,9 @@ func (r *Report) textLikeness(t *page) {
 		server += " (by " + s.By + ")"
 	}
 	t.para("", "Server: "+server+".")
+	for _, limit := range r.Server.Limits {
+		t.para("", "Warning: "+limit+".")
+	}
 	if r.Unfinished != "" {
 		t.para("", "Not finished: "+r.Unfinished+".")
 	}
