@@ -3,6 +3,7 @@ package cas_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -39,11 +40,25 @@ func TestFieldExpiresDuringFn(t *testing.T) {
 		want   map[string]string
 		left   time.Duration // of the key
 	}{
-		"the field is written":   {map[string]string{"otp": "1", "n": "1"}, 0, func(v rmw.Value) rmw.Value { return v.With("otp", "used") }, map[string]string{"otp": "used", "n": "1"}, time.Hour},
-		"another one is written": {map[string]string{"otp": "1", "n": "1"}, 0, func(v rmw.Value) rmw.Value { return v.With("n", "2") }, map[string]string{"n": "2"}, time.Hour},
-		"another one is deleted": {map[string]string{"otp": "1", "n": "1", "m": "1"}, time.Minute, func(v rmw.Value) rmw.Value { return v.Without("n") }, map[string]string{"m": "1"}, time.Minute},
-		"the key is deleted":     {map[string]string{"otp": "1", "n": "1"}, 0, func(rmw.Value) rmw.Value { return rmw.Value{} }, nil, 0},
-		"the only field":         {map[string]string{"otp": "1"}, 0, func(v rmw.Value) rmw.Value { return v.With("n", "2") }, map[string]string{"n": "2"}, 0},
+		"the field is written": {
+			map[string]string{"otp": "1", "n": "1"}, 0,
+			func(v rmw.Value) rmw.Value { return v.With("otp", "used") }, map[string]string{"otp": "used", "n": "1"}, time.Hour,
+		},
+		"another one is written": {
+			map[string]string{"otp": "1", "n": "1"}, 0,
+			func(v rmw.Value) rmw.Value { return v.With("n", "2") }, map[string]string{"n": "2"}, time.Hour,
+		},
+		"another one is deleted": {
+			map[string]string{"otp": "1", "n": "1", "m": "1"}, time.Minute,
+			func(v rmw.Value) rmw.Value { return v.Without("n") }, map[string]string{"m": "1"}, time.Minute,
+		},
+		"the key is deleted": {
+			map[string]string{"otp": "1", "n": "1"}, 0, func(rmw.Value) rmw.Value { return rmw.Value{} }, nil, 0,
+		},
+		"the only field": {
+			map[string]string{"otp": "1"}, 0,
+			func(v rmw.Value) rmw.Value { return v.With("n", "2") }, map[string]string{"n": "2"}, 0,
+		},
 	} {
 		t.Run(name, withFieldExpiry(noRight, func(t *testing.T, f *fixture) {
 			ctx := t.Context()
@@ -82,10 +97,10 @@ func TestFieldExpiryIsAskedOnce(t *testing.T) {
 	} {
 		t.Run(name, withFieldExpiry(tc.reply, func(t *testing.T, f *fixture) {
 			f.warm()
-			for range 2 {
-				_, err := f.store.Update(t.Context(), hash, set(rmw.Hash(map[string]string{"f": "1"}).With("f", time.Now().String())))
+			for _, text := range []string{"1", "2"} {
+				_, err := f.store.Update(t.Context(), hash, set(rmw.Hash(map[string]string{"f": text})))
 				require.NoError(t, err)
-				time.Sleep(time.Second)
+				synctest.Wait()
 			}
 			assert.Equal(t, []string{
 				"WATCH", "HGETALL", "HPEXPIRETIME", "MULTI", tc.write, "EXEC",

@@ -307,8 +307,8 @@ func (c cluster) ForEachMaster(ctx context.Context, fn func(context.Context, *re
 func TestCompleteWaitsForEveryMaster(t *testing.T) {
 	r := newRig(t)
 	p := r.open(drained)
-	store := cutover.New(cutover.Side{Store: p.stores[0], Redis: cluster{p.clients[0]}}, cutover.Side{Store: p.stores[1], Redis: p.clients[1]},
-		cutover.Config{Stage: drained})
+	store := cutover.New(cutover.Side{Store: p.stores[0], Redis: cluster{p.clients[0]}},
+		cutover.Side{Store: p.stores[1], Redis: p.clients[1]}, cutover.Config{Stage: drained})
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	p.Store = store
 	assert.Equal(t, cutover.Scanned{Epoch: 7, Masters: 1, AllMasters: 2}, p.sweep(r.old(16)).Scanned)

@@ -13,16 +13,18 @@ func TestClock(t *testing.T) {
 	const s = time.Second
 	type reading struct{ monotonic, wall, want time.Duration }
 	for name, readings := range map[string][]reading{
-		"no jump":                  {{s, s, s}, {5 * s, 5 * s, 5 * s}},
-		"suspend":                  {{s, s, s}, {2 * s, 32 * s, 32 * s}, {3 * s, 33 * s, 33 * s}},
-		"two suspends":             {{s, 11 * s, 11 * s}, {2 * s, 22 * s, 22 * s}},
-		"step back":                {{s, -3599 * s, s}, {2 * s, -3598 * s, 2 * s}},
-		"step back, then suspend":  {{s, -3599 * s, s}, {2 * s, -3568 * s, 32 * s}},
-		"step back and forward":    {{s, -9 * s, s}, {2 * s, 2 * s, 12 * s}},
-		"reading from before":      {{s, s, s}, {3 * s, 33 * s, 33 * s}, {2 * s, 2 * s, 2 * s}, {4 * s, 34 * s, 34 * s}},
-		"clocks read apart":        {{s, s + 4*time.Millisecond, s}, {2 * s, 2*s - 4*time.Millisecond, 2 * s}},
-		"small steps add up":       {{s, s + 4*time.Millisecond, s}, {2 * s, 2*s + 8*time.Millisecond, 2*s + 8*time.Millisecond}},
-		"small steps back add up":  {{s, s - 4*time.Millisecond, s}, {2 * s, 2*s - 8*time.Millisecond, 2 * s}, {3 * s, 13*s - 8*time.Millisecond, 13 * s}},
+		"no jump":                 {{s, s, s}, {5 * s, 5 * s, 5 * s}},
+		"suspend":                 {{s, s, s}, {2 * s, 32 * s, 32 * s}, {3 * s, 33 * s, 33 * s}},
+		"two suspends":            {{s, 11 * s, 11 * s}, {2 * s, 22 * s, 22 * s}},
+		"step back":               {{s, -3599 * s, s}, {2 * s, -3598 * s, 2 * s}},
+		"step back, then suspend": {{s, -3599 * s, s}, {2 * s, -3568 * s, 32 * s}},
+		"step back and forward":   {{s, -9 * s, s}, {2 * s, 2 * s, 12 * s}},
+		"reading from before":     {{s, s, s}, {3 * s, 33 * s, 33 * s}, {2 * s, 2 * s, 2 * s}, {4 * s, 34 * s, 34 * s}},
+		"clocks read apart":       {{s, s + 4*time.Millisecond, s}, {2 * s, 2*s - 4*time.Millisecond, 2 * s}},
+		"small steps add up":      {{s, s + 4*time.Millisecond, s}, {2 * s, 2*s + 8*time.Millisecond, 2*s + 8*time.Millisecond}},
+		"small steps back add up": {
+			{s, s - 4*time.Millisecond, s}, {2 * s, 2*s - 8*time.Millisecond, 2 * s}, {3 * s, 13*s - 8*time.Millisecond, 13 * s},
+		},
 		"suspend before any other": {{0, 10 * s, 10 * s}},
 	} {
 		c := New()
