@@ -116,9 +116,11 @@ func (h *holder) read() {
 	h.loadLocked(first.key, v, seq)
 }
 
-// refuseKey answers the calls of a key with a value that cannot be read.
+// refuseKey answers the updates of a key with a value that cannot be read. A critical section reads none.
 func (h *holder) refuseKey(key rmw.Key, err error) {
-	h.queue.refuse("read", err, func(c *Call) bool { return c.key.Name == key.Name && c.key.Kind == key.Kind })
+	h.queue.refuse("read", err, func(c *Call) bool {
+		return !c.section && c.key.Name == key.Name && c.key.Kind == key.Kind
+	})
 }
 
 // contextFor returns the ctx of a command for the first call: that of the call, without its
