@@ -48,7 +48,7 @@ var (
 	// left as they are.
 	ErrUndecodable = errors.New("the stored value cannot be decoded")
 
-	// ErrClosed: the Store was closed before or during the call.
+	// ErrClosed: the Store, or its client, was closed before or during the call.
 	ErrClosed = errors.New("store closed")
 )
 

@@ -3,6 +3,7 @@ package etcdlock
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -115,8 +116,19 @@ func (s *service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 // failed returns the error of a request. A waiter keeps its place as long as the session lasts: the Locker calls
 // Acquire again.
 func (s *service) failed(r driver.Request, err error) error {
+	if err = s.explain(err); errors.Is(err, rmw.ErrClosed) {
+		return err
+	}
 	if r.Tries > 0 && s.session.Load() != nil {
 		return rmw.ErrContended
+	}
+	return err
+}
+
+// explain tells whether a request failed because the client was closed: no retry can help.
+func (s *service) explain(err error) error {
+	if err != nil && s.client.Ctx().Err() != nil {
+		return fmt.Errorf("%w: the etcd client was closed; close the Locker first", rmw.ErrClosed)
 	}
 	return err
 }
@@ -204,14 +216,14 @@ func (s *service) Release(ctx context.Context, name, owner string) error {
 func (s *service) Check(ctx context.Context, q lock.Sequencer) (held bool, err error) {
 	first := clientv3.Compare(clientv3.CreateRevision(prefixOf(q.Name)).WithPrefix(), ">", int64(q.Token)-1)
 	resp, err := s.client.Txn(ctx).If(Guard(q), first).Commit()
-	return err == nil && resp.Succeeded, err
+	return err == nil && resp.Succeeded, s.explain(err)
 }
 
 // Inspect implements [driver.Service].
 func (s *service) Inspect(ctx context.Context, name string) (lock.Info, error) {
 	resp, err := s.client.Get(ctx, prefixOf(name), clientv3.WithFirstCreate()...)
 	if err != nil || len(resp.Kvs) == 0 {
-		return lock.Info{}, err
+		return lock.Info{}, s.explain(err)
 	}
 	first := resp.Kvs[0]
 	info := lock.Info{Held: true, Data: first.Value, Waiters: resp.Count > 1}

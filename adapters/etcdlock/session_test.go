@@ -238,3 +238,23 @@ func TestInspect(t *testing.T) {
 		return err
 	}))
 }
+
+// A closed client is not an outage: no retry can help, also not for a call that waits.
+func TestClosedClient(t *testing.T) {
+	t.Parallel()
+	members := servers.Etcd(t, 1)
+	p, other := open(t, members, driver.Config{Lease: 2 * time.Second}), open(t, members, driver.Config{Lease: time.Minute})
+	held, err := other.Lock(t.Context(), "held")
+	require.NoError(t, err)
+	waits := make(chan error, 1)
+	go func() { waits <- p.WithLock(t.Context(), "held", nothing) }()
+	require.Eventually(t, func() bool { return p.count(txn) > 1 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, p.client.Close())
+	_, inspected := p.Inspect(t.Context(), "held")
+	for _, err := range []error{<-waits, p.TryLock(t.Context(), "free", nothing), inspected, p.Check(t.Context(), lock.Sequencer{Name: "held"})} {
+		require.ErrorIs(t, err, rmw.ErrClosed)
+		require.ErrorContains(t, err, "the etcd client was closed")
+		require.False(t, rmw.Retryable(err))
+	}
+	require.NoError(t, held.Unlock())
+}

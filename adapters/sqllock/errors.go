@@ -40,6 +40,7 @@ func explanations() []struct {
 			[]string{"25006", "1290", "1792", "1836", "SQLITE_READONLY", "readonly database"}},
 		{say(rmw.ErrInvalid, "the user of the database needs SELECT, INSERT, UPDATE and DELETE on the table unwatch_locks"),
 			[]string{"42501", "1142", "1143"}},
+		{say(rmw.ErrClosed, "the *sql.DB was closed; close the Locker first"), []string{"sql: database is closed"}},
 	}
 }
 

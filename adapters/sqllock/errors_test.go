@@ -115,3 +115,19 @@ func TestInvalid(t *testing.T) {
 	require.NoError(t, l.Close())
 	assert.Equal(t, "PostgreSQL MySQL SQLite", sqllock.PostgreSQL.String()+" "+sqllock.MySQL.String()+" "+sqllock.SQLite.String())
 }
+
+// A closed database is not an outage: no retry can help.
+func TestClosedDatabase(t *testing.T) {
+	db, err := sql.Open("sqlite", "file:"+t.TempDir()+"/closed.db")
+	require.NoError(t, err)
+	require.NoError(t, sqllock.Migrate(t.Context(), db, sqllock.SQLite))
+	l := sqllock.New(db, sqllock.SQLite, sqllock.Config{})
+	require.NoError(t, db.Close())
+	_, inspected := l.Inspect(t.Context(), "a")
+	for _, err := range []error{l.WithLock(t.Context(), "a", nothing), l.TryLock(t.Context(), "a", nothing), inspected} {
+		require.ErrorIs(t, err, rmw.ErrClosed)
+		require.ErrorContains(t, err, "the *sql.DB was closed")
+		require.False(t, rmw.Retryable(err))
+	}
+	require.NoError(t, l.Close())
+}

@@ -112,6 +112,8 @@ func Reason(err error) error {
 		return nil
 	case errors.Is(err, rmw.ErrUnsupported):
 		return rmw.ErrUnsupported
+	case errors.Is(err, redis.ErrClosed): // the client was closed, so that no retry can help
+		return rmw.ErrClosed
 	case errors.As(err, &reply):
 		return reasonOfReply(strings.TrimPrefix(reply.Error(), "ERR "))
 	}

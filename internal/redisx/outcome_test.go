@@ -115,7 +115,7 @@ func others(t *testing.T) []judgement {
 		{nil, redisx.Done, nil},
 		{redis.Nil, redisx.Done, nil},
 		// errors of go-redis itself
-		{redis.ErrClosed, redisx.NotDone, rmw.ErrUnavailable},
+		{redis.ErrClosed, redisx.NotDone, rmw.ErrClosed},
 		{redis.ErrPoolTimeout, redisx.NotDone, rmw.ErrUnavailable},
 		{redis.ErrPoolExhausted, redisx.NotDone, rmw.ErrUnavailable},
 		{refusedDial, redisx.NotDone, rmw.ErrUnavailable},

@@ -28,20 +28,20 @@ func (s *service) silence() []error {
 // spare is how many may be missing.
 func unreached(failures []error, spare int) error {
 	var causes []error
-	unsupported := 0
+	counts := map[error]int{}
 	for i, err := range failures {
 		if err == nil {
 			continue
 		}
 		// As text: a timeout of the client must not pass for the end of ctx.
 		causes = append(causes, fmt.Errorf("node %d: %s", i, err.Error()))
-		if errors.Is(redisx.Reason(err), rmw.ErrUnsupported) {
-			unsupported++
-		}
+		counts[redisx.Reason(err)]++
 	}
 	reason := rmw.ErrUnavailable
-	if unsupported > spare {
-		reason = rmw.ErrUnsupported
+	for _, lasting := range []error{rmw.ErrUnsupported, rmw.ErrClosed} { // no retry can help
+		if counts[lasting] > spare {
+			reason = lasting
+		}
 	}
 	return redisx.Because(reason, fmt.Errorf("a majority of %d nodes is out of reach: %w", len(failures), errors.Join(causes...)))
 }

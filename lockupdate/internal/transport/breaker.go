@@ -126,8 +126,8 @@ func unanswered(callers []caller) error {
 			}
 			var reply redis.Error
 			switch {
-			case errors.As(err, &reply), errors.Is(err, rmw.ErrUnsupported):
-				return nil
+			case errors.As(err, &reply), errors.Is(err, rmw.ErrUnsupported), errors.Is(err, redis.ErrClosed):
+				return nil // a closed client says nothing about the store either, and an open breaker would hide it
 			case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
 				return errNoConnection
 			}
