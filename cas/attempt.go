@@ -20,7 +20,7 @@ type aborted struct{ error }
 
 func (e aborted) Unwrap() error { return e.error }
 
-// unread is a failure before anything could be written.
+// unread is a failure before anything could be written, or before EXEC was sent.
 type unread struct{ error }
 
 func (e unread) Unwrap() error { return e.error }

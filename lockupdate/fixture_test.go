@@ -139,6 +139,7 @@ func (f *fixture) warm(keys ...rmw.Key) {
 		for range 3 {
 			f.update(key, appendText("w"))
 		}
+		f.value(key) // go-redis has other connections for a command that is sent alone
 	}
 	f.settle()
 }

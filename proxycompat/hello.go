@@ -91,7 +91,7 @@ func (c *helloConn) sift(p []byte) (send []byte, held int, err error) {
 	defer c.mu.Unlock()
 	switch {
 	case c.closed:
-		return nil, 0, net.ErrClosed
+		return nil, 0, &net.OpError{Op: "write", Net: "tcp", Err: net.ErrClosed} // the Op tells that nothing was sent
 	case c.through:
 		return p, 0, nil
 	}

@@ -244,3 +244,23 @@ func TestBlameSeparatesClientTimeoutFromCallersCtx(t *testing.T) {
 		assert.Equal(t, other, redisx.Blame(t.Context(), other))
 	}
 }
+
+// Only a failed write proves that a command was not sent.
+func TestNotSent(t *testing.T) {
+	require.ErrorIs(t, redisx.NotSent(brokenWrite), redisx.ErrNotSent)
+	require.ErrorIs(t, redisx.NotSent(fmt.Errorf("hook: %w", brokenWrite)), brokenWrite)
+	for _, err := range []error{nil, io.EOF, io.ErrClosedPipe, net.ErrClosed, brokenRead, context.Canceled, reply("ERR write")} {
+		assert.NoError(t, redisx.NotSent(err), err)
+	}
+}
+
+// An AutoPipeliner puts commands of several callers into one flush.
+func TestFlushesAlone(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: "192.0.2.1:1"})
+	auto, err := rdb.AutoPipeline()
+	require.NoError(t, err)
+	assert.True(t, redisx.FlushesAlone(rdb))
+	assert.False(t, redisx.FlushesAlone(auto))
+	assert.False(t, redisx.FlushesAlone(struct{ *redis.Client }{rdb}), "a wrapper may batch, too")
+	require.NoError(t, errors.Join(auto.Close(), rdb.Close()))
+}

@@ -16,6 +16,7 @@ type Network struct {
 	isCut  bool
 	isMute bool // replies are lost
 	isLate bool // what the client writes is held back
+	isHole bool // dials hang
 	conns  []*conn
 }
 
@@ -27,6 +28,10 @@ func (n *Network) Dialer(next DialFunc) DialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if n.cut() {
 			return nil, errCut
+		}
+		if n.hole() {
+			<-ctx.Done()
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: ctx.Err()}
 		}
 		opened, err := next(ctx, network, addr)
 		if err != nil {
@@ -56,6 +61,44 @@ func (n *Network) cut() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.isCut
+}
+
+func (n *Network) hole() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.isHole
+}
+
+// Swallow loses what is written to the present connections from now on, and what arrives on them, as a
+// balancer does that has dropped them without a word. New ones work.
+func (n *Network) Swallow() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.conns {
+		c.swallowed = true
+	}
+}
+
+// Hole is Swallow, and new dials hang until their ctx ends, until restore is called.
+func (n *Network) Hole() (restore func()) {
+	n.Swallow()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.isHole = true
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.isHole = false
+	}
+}
+
+// Reset has each write to the present connections fail, as after a RST of the peer. New ones work.
+func (n *Network) Reset() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.conns {
+		c.reset = true
+	}
 }
 
 // Cut breaks all connections and refuses new ones until restore is called.
@@ -123,10 +166,15 @@ type conn struct {
 	network *Network
 	held    []byte // written, and held back; guarded by the Network's mutex
 	closed  bool   // by the client, while something is held back; guarded as held
+
+	swallowed, reset bool // guarded as held
 }
 
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	for err == nil && c.isSwallowed() {
+		n, err = c.Conn.Read(b)
+	}
 	c.network.mu.Lock()
 	defer c.network.mu.Unlock()
 	if n > 0 && c.network.isMute {
@@ -138,15 +186,24 @@ func (c *conn) Read(b []byte) (int, error) {
 
 func (c *conn) Write(b []byte) (int, error) {
 	c.network.mu.Lock()
-	late := c.network.isLate
+	late, lost, reset := c.network.isLate, c.swallowed, c.reset
 	if late {
 		c.held = append(c.held, b...)
 	}
 	c.network.mu.Unlock()
-	if late {
+	switch {
+	case reset:
+		return 0, &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+	case late || lost:
 		return len(b), nil
 	}
 	return c.Conn.Write(b)
+}
+
+func (c *conn) isSwallowed() bool {
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
+	return c.swallowed
 }
 
 func (c *conn) Close() error {

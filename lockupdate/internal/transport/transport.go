@@ -40,13 +40,14 @@ type Transport struct {
 	batcher *batcher
 	breaker *breaker
 	options Options
+	alone   bool // the client sends each flush alone
 }
 
 // New returns a Transport. Its goroutines belong to the gate.
 func New(client Client, d driver.Driver, gate *redisx.Gate, o Options) *Transport {
 	rdb, ok := client.(*redis.Client)
 	deadlines := ok && rdb != nil && rdb.Options().ContextTimeoutEnabled
-	return &Transport{deadlines: deadlines, Driver: d, client: client, gate: gate, batcher: newBatcher(client), breaker: newBreaker(o), options: o}
+	return &Transport{deadlines: deadlines, Driver: d, client: client, gate: gate, batcher: newBatcher(client), breaker: newBreaker(o), options: o, alone: redisx.FlushesAlone(client)}
 }
 
 // Pause waits for RetryDelay, or for ctx.
@@ -297,14 +298,33 @@ func unsettled(callers []caller) iter.Seq[*driver.Command] {
 	}
 }
 
+// roundTripOf is roundTrip for one command. A commit is sent as a pipeline, too: go-redis has connections for
+// pipelines, and the acquire or the read before has just used one of them. A connection that was idle for
+// longer may be dead, and a commit over it has an unknown outcome.
+func (t *Transport) roundTripOf(ctx context.Context, c *driver.Command, whole bool) {
+	cmd := c.Build(ctx, whole)
+	var err error
+	if c.Once {
+		pipe := t.client.Pipeline()
+		if err = pipe.Process(ctx, cmd); err == nil {
+			_, err = pipe.Exec(ctx)
+		}
+	} else {
+		err = t.client.Process(ctx, cmd)
+	}
+	if err != nil && cmd.Err() == nil {
+		cmd.SetErr(err)
+	}
+	if notSent := redisx.NotSent(cmd.Err()); notSent != nil && t.alone {
+		cmd.SetErr(notSent)
+	}
+}
+
 func (t *Transport) roundTrip(ctx context.Context, limit time.Duration, callers []caller, cmds []*driver.Command, whole bool) {
 	ctx, cancel := t.limit(ctx, limit)
 	defer cancel()
 	if len(cmds) == 1 {
-		cmd := cmds[0].Build(ctx, whole)
-		if err := t.client.Process(ctx, cmd); err != nil && cmd.Err() == nil {
-			cmd.SetErr(err)
-		}
+		t.roundTripOf(ctx, cmds[0], whole)
 		return
 	}
 	pipe := t.client.Pipeline()
@@ -348,7 +368,7 @@ func (t *Transport) Unreached(err error) bool {
 		return false
 	}
 	var op *net.OpError
-	return errors.Is(err, errCircuitOpen) || errors.As(err, &op) && op.Op == "dial"
+	return errors.Is(err, redisx.ErrNotSent) || errors.As(err, &op) && op.Op == "dial"
 }
 
 // Left returns how long a call that began at began may still wait for the end of o.
