@@ -72,7 +72,7 @@ func (e *explainer) add(fatal bool, option, instead, why string, args ...any) {
 // tls: go-redis uses TLSConfig only in the Dialer that it makes itself (options.go).
 func (e *explainer) tls() {
 	if e.o.TLSConfig != nil && e.o.Dialer != nil {
-		e.add(true, "TLSConfig", "HelloDialer(redis.NewDialer(opts)), made before Dialer is set",
+		e.add(true, "TLSConfig", "none, and Dialer: TLSDialer(config)",
 			"it is not looked at once there is a Dialer: all is sent in clear text, the password included, unless that one encrypts")
 	}
 }
@@ -85,7 +85,7 @@ func (e *explainer) hello() {
 	if e.o.Dialer == nil {
 		instead := "HelloDialer, as in Options"
 		if e.o.TLSConfig != nil {
-			instead = "HelloDialer(redis.NewDialer(opts)), which keeps to TLSConfig"
+			instead = "TLSDialer(opts.TLSConfig)"
 		}
 		switch {
 		case rule.Verdict == Closes:

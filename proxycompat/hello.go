@@ -27,14 +27,15 @@ type DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error
 // go-redis then stays on RESP2 and sends a plain AUTH, which is forwarded. HELLO may arrive in any number
 // of writes, also together with later commands.
 //
-// inner opens the connection; nil means a plain net.Dialer. For TLS pass the DialContext of a tls.Dialer.
+// inner opens the connection; nil means a plain net.Dialer. For TLS there is [TLSDialer]. A dial ends with its
+// ctx, or after 5 s if ctx has no deadline, also if inner ignores ctx; go-redis passes a ctx with its DialTimeout.
 // The connections are as safe for concurrent use as the inner ones.
 func HelloDialer(inner DialFunc) DialFunc {
 	if inner == nil {
 		inner = new(net.Dialer).DialContext
 	}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := inner(ctx, network, addr)
+		conn, err := dialWithin(ctx, inner, network, addr)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ import (
 //     commands or closes the connection.
 //   - Dialer is [HelloDialer], since go-redis always sends HELLO. The Dialer also checks
 //     the address and reports a mistyped one. go-redis ignores TLSConfig when there is a
-//     Dialer: for TLS, build the options, then set Dialer to HelloDialer(redis.NewDialer(opts)).
+//     Dialer: for TLS, build the options, then set Dialer to TLSDialer(config).
 //   - ContextTimeoutEnabled, so that a command ends with the deadline of its ctx, and leaves no connection behind
 //     that waits for a backend that hangs.
 //   - MaxRetries -1. With its default of 3, go-redis sends a script that timed

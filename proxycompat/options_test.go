@@ -227,7 +227,7 @@ func TestExplainDefaults(t *testing.T) {
 		assert.False(t, advice[i].Fatal && !advice[i-1].Fatal, "the fatal first")
 	}
 	tlsOnly := proxycompat.Explain(&redis.Options{TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}}, codis)
-	assert.Contains(t, tlsOnly[0].Instead, "redis.NewDialer", "which keeps to TLSConfig")
+	assert.Contains(t, tlsOnly[0].Instead, "TLSDialer", "which keeps to TLSConfig")
 	assert.False(t, proxycompat.Explain(nil, lookup(t, "codis@3.2"))[0].Fatal, "codis-server 3.2 does not know HELLO")
 	o := proxycompat.Options(codis, "proxy:1")
 	o.ConnMaxIdleTime = 29 * time.Minute

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -74,10 +73,14 @@ func newClient(a live.Address, config *tls.Config) *redis.Client {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	if a.Primary != "" {
-		return redis.NewFailoverClient(&redis.FailoverOptions{
+		options := &redis.FailoverOptions{
 			MasterName: a.Primary, SentinelAddrs: a.Sentinels, Username: a.Username, Password: a.Password,
-			TLSConfig: config, Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1,
-		})
+			Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1,
+		}
+		if config != nil {
+			options.Dialer = proxycompat.TLSDialer(config)
+		}
+		return redis.NewFailoverClient(options)
 	}
 	options := proxycompat.Options(proxycompat.Codis32(), a.Host)
 	options.DialerRetries = 1
@@ -86,12 +89,7 @@ func newClient(a live.Address, config *tls.Config) *redis.Client {
 		options.Network = "unix"
 	}
 	if config != nil {
-		if options.TLSConfig = config.Clone(); config.ServerName == "" {
-			options.TLSConfig.ServerName, _, _ = net.SplitHostPort(a.Host)
-		}
-		direct := *options
-		direct.Dialer = nil
-		options.Dialer = proxycompat.HelloDialer(redis.NewDialer(&direct))
+		options.Dialer = proxycompat.TLSDialer(config)
 	}
 	return redis.NewClient(options)
 }

@@ -1,0 +1,65 @@
+package proxycompat
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// dialTimeout limits a dial with a ctx that has no deadline. It is go-redis' default DialTimeout.
+const dialTimeout = 5 * time.Second
+
+// TLSDialer returns a [HelloDialer] that speaks TLS. Options.TLSConfig has no effect beside a Dialer:
+//
+//	opts := proxycompat.Options(profile, addr)
+//	opts.Dialer = proxycompat.TLSDialer(&tls.Config{MinVersion: tls.VersionTLS12})
+//
+// An empty ServerName counts as the host of the address. A nil config is the zero tls.Config. The handshake is
+// part of the dial, and ends with it.
+//
+// Do not use redis.NewDialer(opts) in its place: it reads opts.DialTimeout before go-redis has set the default, and
+// its handshake ignores ctx, so that a peer that never answers blocks the dial for ever.
+func TLSDialer(config *tls.Config) DialFunc {
+	return HelloDialer((&tls.Dialer{NetDialer: new(net.Dialer), Config: config}).DialContext)
+}
+
+// dialWithin dials until ctx ends, or for dialTimeout if ctx has no deadline, also if dial ignores ctx: then its
+// connection is closed when it comes. Each error is a net.OpError of Op "dial", which tells that no command was sent.
+func dialWithin(ctx context.Context, dial DialFunc, network, addr string) (net.Conn, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+	}
+	type dialed struct {
+		conn net.Conn
+		err  error
+	}
+	began, done := time.Now(), make(chan dialed, 1)
+	go func() {
+		conn, err := dial(ctx, network, addr)
+		done <- dialed{conn, err}
+	}()
+	select {
+	case d := <-done:
+		return d.conn, dialError(network, d.err)
+	case <-ctx.Done():
+	}
+	go func() {
+		if d := <-done; d.err == nil {
+			_ = d.conn.Close() // nothing was sent over it
+		}
+	}()
+	took := time.Since(began).Round(time.Millisecond)
+	return nil, dialError(network, fmt.Errorf("%s: no connection after %v: %w", addr, took, ctx.Err()))
+}
+
+func dialError(network string, err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); err == nil || ok && op.Op == "dial" {
+		return err
+	}
+	return &net.OpError{Op: "dial", Net: network, Err: err}
+}
