@@ -41,7 +41,7 @@ func (u *update) attempt(ctx context.Context) (rmw.Result, error) {
 	}
 	u.op = "exec"
 	u.attempts++
-	next, err := u.fn(ctx, cur)
+	next, err := u.callFn(ctx, cur)
 	if err != nil {
 		return rmw.Result{}, aborted{err}
 	}
@@ -63,6 +63,12 @@ func (u *update) attempt(ctx context.Context) (rmw.Result, error) {
 	return res, nil
 }
 
+func (u *update) callFn(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+	u.gate.BeginFn()
+	defer u.gate.EndFn()
+	return u.fn(ctx, cur)
+}
+
 // change is the write of a transaction.
 type change struct {
 	key       rmw.Key
@@ -74,6 +80,7 @@ type change struct {
 
 // transaction is a connection that watches the key.
 type transaction struct {
+	gate   *redisx.Gate
 	reads  chan readResult
 	writes chan change
 	done   chan error
@@ -93,6 +100,7 @@ func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
 	// The channels have room for all that is ever sent, so the goroutine never
 	// waits for a caller that has left.
 	t := &transaction{
+		gate:  s.gate,
 		reads: make(chan readResult, 1), writes: make(chan change, 1), done: make(chan error, 1),
 		ended: make(chan struct{}),
 	}
@@ -135,6 +143,8 @@ func (t *transaction) read(ctx context.Context) (rmw.Value, error) {
 		return r.value, r.err
 	case <-ctx.Done():
 		return rmw.Value{}, ctx.Err()
+	case <-t.gate.GaveUp:
+		return rmw.Value{}, rmw.ErrClosed
 	case <-t.ended:
 	}
 	select {
@@ -173,14 +183,18 @@ func (t *transaction) exec(ctx context.Context, c change) error {
 		return err
 	case <-t.ended:
 	case <-ctx.Done():
+	case <-t.gate.GaveUp:
 	}
 	select {
 	case err := <-t.done: // both at once: the answer is worth more
 		return err
 	default:
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
+	case t.gate.GivenUp():
+		return redisx.Because(rmw.ErrOutcomeUnknown, rmw.ErrClosed)
 	}
 	return redisx.Because(rmw.ErrOutcomeUnknown, t.failure(errNotWatched))
 }

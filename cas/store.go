@@ -63,10 +63,15 @@ func (s *Store) begin(ctx context.Context, key rmw.Key) error {
 }
 
 // Close refuses new calls and returns when all others have ended and every
-// connection they used is unwatched. It always returns nil, and may be called
-// again. Do not call it from an UpdateFunc: it would wait for itself.
+// connection they used is unwatched. It may be called again. Do not call it from an
+// UpdateFunc: it would wait for itself.
+//
+// Close waits for fn without a limit. After the last fn it waits at most 10 s for the client, which
+// may never return from a call: then the error tells how many calls are left.
 func (s *Store) Close() error {
-	s.gate.Close()
+	if err := s.gate.Close(); err != nil {
+		return fmt.Errorf("cas: %w", err)
+	}
 	return nil
 }
 

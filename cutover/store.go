@@ -112,9 +112,13 @@ func New(old, new Side, cfg Config) *Store {
 	return s
 }
 
-// Close refuses new calls and waits for those that run. It does not close the Stores.
+// Close refuses new calls and waits for those that run. It does not close the Stores. It waits for fn
+// without a limit. After the last fn it waits at most 10 s for the clients, which may never return
+// from a call: then the error tells how many calls are left.
 func (s *Store) Close() error {
-	s.gate.Close()
+	if err := s.gate.Close(); err != nil {
+		return fmt.Errorf("cutover: %w", err)
+	}
 	return nil
 }
 
@@ -250,7 +254,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 				return cur, errMove
 			}
 			calls++
-			next, err := fn(ctx, cur)
+			next, err := s.callFn(ctx, cur, fn)
 			c.ofFn = err != nil || next.Exists() && next.Kind() != key.Kind
 			if !c.ofFn && next.Exists() && moves {
 				return cur, errMove
@@ -261,6 +265,12 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	})
 	res.Attempts = calls
 	return res, err
+}
+
+func (s *Store) callFn(ctx context.Context, cur rmw.Value, fn rmw.UpdateFunc) (rmw.Value, error) {
+	s.gate.BeginFn()
+	defer s.gate.EndFn()
+	return fn(ctx, cur)
 }
 
 // Read implements [rmw.Reader]. It moves no key.

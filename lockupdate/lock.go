@@ -47,6 +47,7 @@ func (l *hold) Context() context.Context { return l.ctx }
 // Unlock implements [lock.Hold]. It does not wait for the reply to the release.
 func (l *hold) Unlock() error {
 	l.once.Do(func() {
+		defer l.store.gate.EndFn()
 		last, lost := l.held.Leave()
 		if lost != nil {
 			l.err = driver.Fail("unlock", rmw.Key{Name: l.held.Key()}, 0, lost)
@@ -128,6 +129,7 @@ func (s *Store) lock(ctx context.Context, name string, try bool) (*hold, error) 
 		}
 		if outer.Again() {
 			s.gate.Leave() // the outer one keeps it open
+			s.gate.BeginFn()
 			return &hold{store: s, ctx: ctx, held: outer}, nil
 		}
 	}
@@ -136,5 +138,6 @@ func (s *Store) lock(ctx context.Context, name string, try bool) (*hold, error) 
 		s.gate.Leave()
 		return nil, err
 	}
+	s.gate.BeginFn()
 	return &hold{store: s, ctx: held, held: held}, nil
 }

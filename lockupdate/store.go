@@ -124,9 +124,17 @@ func (s *Store) lockName(key string) (string, error) {
 // locks are released. The error tells of locks that could not be released, for
 // instance because the client was closed first; they end with their lease. Do not
 // call Close from an UpdateFunc: it would wait for itself. It may be called again.
+//
+// Close waits for fn and for held locks without a limit. After the last of them it waits at most
+// 10 s for the client, which may never return from a call: the error then tells how many calls are
+// left. A call that waits for the client ends at that moment too, unless its ctx cannot end or
+// Config.WaitForReply is set.
 func (s *Store) Close() error {
-	s.gate.Close()
-	return s.queues.Unreleased()
+	err := s.gate.Close()
+	if err != nil {
+		err = fmt.Errorf("lockupdate: %w", err)
+	}
+	return errors.Join(err, s.queues.Unreleased())
 }
 
 // Read implements [rmw.Reader] with one round trip. The value comes from the

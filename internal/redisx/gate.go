@@ -2,25 +2,37 @@ package redisx
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
 )
+
+// CloseLimit is how long Close waits for calls of the client that do not end.
+const CloseLimit = 10 * time.Second
 
 // Gate counts the running calls of a Store, refuses new ones after Close, and lets Close wait for the rest.
 // Make it with NewGate.
 type Gate struct {
 	// Closing is closed by Close.
 	Closing chan struct{}
+	// GaveUp is closed when Close no longer waits. Then each wait for the client ends.
+	GaveUp chan struct{}
+
+	calls, work atomic.Int64 // that run
+	fns         atomic.Int64 // functions of the user that run, and locks that the user holds
 
 	mu      sync.Mutex
 	closed  bool
+	gaveUp  bool
+	quiet   time.Time // when Close was called, or the last function after that has ended
 	running sync.WaitGroup
 }
 
 // NewGate returns an open Gate.
-func NewGate() *Gate { return &Gate{Closing: make(chan struct{})} }
+func NewGate() *Gate { return &Gate{Closing: make(chan struct{}), GaveUp: make(chan struct{})} }
 
 // Enter admits a call, which must Leave, or returns rmw.ErrClosed.
 func (g *Gate) Enter() error {
@@ -30,6 +42,7 @@ func (g *Gate) Enter() error {
 		return rmw.ErrClosed
 	}
 	g.running.Add(1)
+	g.calls.Add(1)
 	return nil
 }
 
@@ -46,11 +59,33 @@ func (g *Gate) Admit(ctx context.Context, key rmw.Key) error {
 }
 
 // Leave ends what Enter began.
-func (g *Gate) Leave() { g.running.Done() }
+func (g *Gate) Leave() {
+	g.calls.Add(-1)
+	g.running.Done()
+}
+
+// BeginFn tells that a function of the user runs, or that the user holds a lock: Close waits for its end without a
+// limit. EndFn must follow.
+func (g *Gate) BeginFn() { g.fns.Add(1) }
+
+// EndFn ends what BeginFn began.
+func (g *Gate) EndFn() {
+	if g.fns.Add(-1) == 0 && g.Closed() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.quiet = time.Now()
+	}
+}
 
 // Go runs work on a goroutine that Close waits for. Call it only between Enter and Leave, or from other
 // work, so that it is never refused.
-func (g *Gate) Go(work func()) { g.running.Go(work) }
+func (g *Gate) Go(work func()) {
+	g.work.Add(1)
+	g.running.Go(func() {
+		defer g.work.Add(-1)
+		work()
+	})
+}
 
 // Closed reports whether Close was called.
 func (g *Gate) Closed() bool {
@@ -76,12 +111,58 @@ func (g *Gate) Open(d time.Duration) bool {
 }
 
 // Close refuses new calls and waits for all running ones. It may be called again.
-func (g *Gate) Close() {
+//
+// The client may never return from a call. So Close waits no longer than CloseLimit after the last
+// function of the user has ended, and then returns an error. What it leaves behind ends with the client's calls.
+func (g *Gate) Close() error {
 	g.mu.Lock()
 	if !g.closed {
-		g.closed = true
+		g.closed, g.quiet = true, time.Now()
 		close(g.Closing)
 	}
 	g.mu.Unlock()
-	g.running.Wait()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		g.running.Wait()
+	}()
+	for {
+		left := CloseLimit
+		if g.fns.Load() == 0 {
+			g.mu.Lock()
+			left -= time.Since(g.quiet)
+			g.mu.Unlock()
+		}
+		if left <= 0 && g.calls.Load()+g.work.Load() > 0 {
+			return g.giveUp()
+		}
+		t := time.NewTimer(left)
+		select {
+		case <-drained:
+			t.Stop()
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+func (g *Gate) giveUp() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.gaveUp {
+		g.gaveUp = true
+		close(g.GaveUp)
+	}
+	return fmt.Errorf("Close waited %v for the client, which has not returned (calls: %d, background work: %d); "+ //nolint:staticcheck // a method's name
+		"close the client, or set its timeouts", CloseLimit, g.calls.Load(), g.work.Load())
+}
+
+// GivenUp reports whether Close no longer waits.
+func (g *Gate) GivenUp() bool {
+	select {
+	case <-g.GaveUp:
+		return true
+	default:
+		return false
+	}
 }

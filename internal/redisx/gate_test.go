@@ -163,3 +163,50 @@ func TestOpen(t *testing.T) {
 		assert.Equal(t, time.Minute+time.Second, time.Since(began))
 	})
 }
+
+// The client may never return: Close gives up after CloseLimit, tells what is left, and ends the waits for the client.
+func TestCloseGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, hung := redisx.NewGate(), make(chan struct{})
+		require.NoError(t, g.Enter())
+		waits := make(chan error, 1)
+		go func() {
+			defer g.Leave()
+			waits <- g.Await(t.Context(), func() { <-hung })
+		}()
+		synctest.Wait()
+		began := time.Now()
+		err := g.Close()
+		assert.Equal(t, redisx.CloseLimit, time.Since(began))
+		require.EqualError(t, err, "Close waited 10s for the client, which has not returned (calls: 1, background work: 1); "+
+			"close the client, or set its timeouts")
+		err = <-waits
+		require.ErrorIs(t, err, rmw.ErrClosed)
+		require.ErrorAs(t, err, new(*redisx.Abandoned))
+		require.Error(t, g.Close(), "at once")
+		assert.Equal(t, redisx.CloseLimit, time.Since(began))
+		close(hung)
+		synctest.Wait()
+		require.NoError(t, g.Close(), "nothing is left")
+	})
+}
+
+// Close waits for functions of the user without a limit. The limit counts from the end of the last one.
+func TestCloseWaitsForFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, hung := redisx.NewGate(), make(chan struct{})
+		require.NoError(t, g.Enter())
+		go func() {
+			defer g.Leave()
+			g.BeginFn()
+			time.Sleep(time.Hour)
+			g.EndFn()
+			<-hung
+		}()
+		synctest.Wait()
+		began := time.Now()
+		require.Error(t, g.Close())
+		assert.Equal(t, time.Hour+redisx.CloseLimit, time.Since(began))
+		close(hung)
+	})
+}

@@ -3,6 +3,8 @@ package redisx
 import (
 	"context"
 	"time"
+
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // Sleep waits for d or for ctx, and returns ctx.Err() in the latter case.
@@ -22,7 +24,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 
 // Abandoned is the error of a [Gate.Await] after the end of its ctx. The work continues.
 type Abandoned struct {
-	// Cause is ctx.Err().
+	// Cause is ctx.Err(), or rmw.ErrClosed after Close has given up.
 	Cause error
 	// Finished is closed when the work has ended.
 	Finished <-chan struct{}
@@ -31,6 +33,24 @@ type Abandoned struct {
 func (a *Abandoned) Error() string { return "no longer waiting: " + a.Cause.Error() }
 
 func (a *Abandoned) Unwrap() error { return a.Cause }
+
+// Wait waits for finished until ctx ends, or until Close gives up. Then it returns an *Abandoned.
+func (g *Gate) Wait(ctx context.Context, finished <-chan struct{}) error {
+	cause := rmw.ErrClosed
+	select {
+	case <-finished:
+		return nil
+	case <-ctx.Done():
+		cause = ctx.Err()
+	case <-g.GaveUp:
+	}
+	select {
+	case <-finished: // if both are ready, the result has priority
+		return nil
+	default:
+		return &Abandoned{Cause: cause, Finished: finished}
+	}
+}
 
 // Await runs work and waits for it until ctx ends. Then it returns an *Abandoned, and work continues on a
 // goroutine that Close waits for. The rules of [Gate.Go] apply. go-redis checks a ctx between commands
@@ -50,14 +70,8 @@ func (g *Gate) Await(ctx context.Context, work func()) error {
 		defer func() { panicked = recover() }()
 		work()
 	})
-	select {
-	case <-finished:
-	case <-ctx.Done():
-		select {
-		case <-finished: // if both are ready, the result has priority
-		default:
-			return &Abandoned{Cause: ctx.Err(), Finished: finished}
-		}
+	if err := g.Wait(ctx, finished); err != nil {
+		return err
 	}
 	if panicked != nil {
 		panic(panicked)

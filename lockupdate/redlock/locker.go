@@ -84,12 +84,14 @@ func checkNodes(nodes []Node) error {
 
 // Close refuses new calls, ends those that wait for a lock with [rmw.ErrClosed], and
 // waits for fn that run, and until all commands have been answered or the clients
-// have given up on them, as their ReadTimeout says. Do not call it from within fn,
-// and call it before the clients' Close. It may be called again; its error is
-// always nil.
+// have given up on them, as their ReadTimeout says. After the last fn it waits for the
+// clients at most 10 s: then the error tells how many commands are left. Do not call it
+// from within fn, and call it before the clients' Close. It may be called again.
 func (l *Locker) Close() error {
 	err := l.Locker.Close()
-	l.service.gate.Close()
+	if left := l.service.gate.Close(); left != nil {
+		err = errors.Join(err, fmt.Errorf("redlock: %w", left))
+	}
 	return err
 }
 

@@ -65,7 +65,7 @@ var transitions = map[state][]state{
 	returned: {
 		answered, // the commit was answered
 		queued,   // the commit was refused
-		left,     // ctx ended before the commit was answered
+		left,     // ctx ended, or Close gave up, before the commit was answered
 	},
 	orphaned: {
 		queued, // its own commit was refused

@@ -47,7 +47,9 @@ func (c *Call) runFn() (done bool) {
 // callFn calls fn with the ctx c.held, and abandon after a panic or runtime.Goexit.
 func (c *Call) callFn(abandon func(*Call)) {
 	returned := false
+	c.queues.gate.BeginFn()
 	defer func() {
+		c.queues.gate.EndFn()
 		if !returned {
 			c.held.End(nil)
 			abandon(c)

@@ -128,7 +128,7 @@ func (c *Call) start() state {
 
 // await also reports a long wait to the Observer.
 func (c *Call) await(patience, long <-chan time.Time) (s state, reported bool) {
-	closing := c.queues.gate.Closing
+	closing, gaveUp := c.queues.gate.Closing, c.queues.gate.GaveUp
 	for {
 		why := rmw.ErrClosed
 		select {
@@ -151,6 +151,8 @@ func (c *Call) await(patience, long <-chan time.Time) (s state, reported bool) {
 			patience = nil
 		case <-closing:
 			closing = nil
+		case <-gaveUp:
+			gaveUp = nil
 		}
 		if s := c.leave(why); s == answered || s == left {
 			return s, reported
@@ -159,7 +161,7 @@ func (c *Call) await(patience, long <-chan time.Time) (s state, reported bool) {
 }
 
 // leave ends the wait of the call, which then has its answer, unless it must go on: once
-// its fn was called, only the end of its ctx ends it.
+// its fn was called, only the end of its ctx ends it, or a Close that gives up.
 func (c *Call) leave(why error) state {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
@@ -167,7 +169,7 @@ func (c *Call) leave(why error) state {
 	// Config.MaxWait bounds the first wait for the lock, and Close ends the wait of calls before
 	// their first fn.
 	started := c.lease != nil || c.attempts > 0 && errors.Is(why, rmw.ErrClosed)
-	if c.state == answered || !ended && (c.state != queued || started) {
+	if c.state == answered || !ended && !c.queues.gate.GivenUp() && (c.state != queued || started) {
 		return c.state
 	}
 	if (c.state == running || c.state == orphaned) && c.waited > 0 { // fn was not called yet, and others held the lock

@@ -299,7 +299,7 @@ func (t *Transport) sendAlone(wait, values context.Context, l lane, cmds []*driv
 		defer close(done)
 		flush()
 	})
-	return await(wait, done)
+	return t.gate.Wait(wait, done)
 }
 
 // errHangs refuses commands that have waited for a slot of their lane for Options.MaxOutage.
@@ -325,6 +325,8 @@ func (t *Transport) enter(wait context.Context, l *lane, cmds []*driver.Command)
 			slots = nil
 		case <-wait.Done():
 			return nil, &notSent{wait.Err()}
+		case <-t.gate.GaveUp:
+			return nil, &notSent{rmw.ErrClosed}
 		case <-patience.C:
 			return nil, errHangs
 		}

@@ -122,7 +122,7 @@ func (t *Transport) send(wait, values context.Context, cmds []*driver.Command) e
 			defer close(done)
 			t.sendSingle(values, how)
 		})
-		return await(wait, done)
+		return t.gate.Wait(wait, done)
 	case how.leads:
 		t.gate.Go(func() { t.lead(how.batch) }) // the leader may be answered before the others
 	}
@@ -143,8 +143,9 @@ func (t *Transport) awaitBatch(wait, values context.Context, how joined, cmds []
 		return nil
 	case <-how.batch.late:
 	case <-wait.Done():
+	case <-t.gate.GaveUp:
 	}
-	if wait.Err() == nil {
+	if wait.Err() == nil && !t.gate.GivenUp() {
 		if copies := how.ticket.Claim(cmds); copies != nil {
 			err := t.sendAlone(wait, values, trial, copies)
 			if err == nil {
@@ -155,22 +156,7 @@ func (t *Transport) awaitBatch(wait, values context.Context, how joined, cmds []
 			return err
 		}
 	}
-	return await(wait, how.ticket.Done())
-}
-
-// await waits for done, until ctx ends.
-func await(ctx context.Context, done <-chan struct{}) error {
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
-	select {
-	case <-done: // both at once: the reply is worth more
-		return nil
-	default:
-		return &redisx.Abandoned{Cause: ctx.Err(), Finished: done}
-	}
+	return t.gate.Wait(wait, how.ticket.Done())
 }
 
 // BatchContext returns the ctx for commands of several callers, which does not end, and what to call
@@ -368,7 +354,7 @@ func (t *Transport) Unreached(err error) bool {
 		return false
 	}
 	var op *net.OpError
-	return errors.Is(err, redisx.ErrNotSent) || errors.As(err, &op) && op.Op == "dial"
+	return errors.Is(err, redisx.ErrNotSent) && !errors.Is(err, errHangs) || errors.As(err, &op) && op.Op == "dial"
 }
 
 // Left returns how long a call that began at began may still wait for the end of o.

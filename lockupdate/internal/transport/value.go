@@ -135,7 +135,7 @@ func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also
 		if errors.As(ended, new(*notSent)) {
 			reason = rmw.ErrUnavailable
 		}
-		return driver.CommitResult{}, redisx.Because(reason, ctx.Err())
+		return driver.CommitResult{}, redisx.Because(reason, errors.Unwrap(ended))
 	}
 	res, err = t.Driver.Committed(r.Key.Kind, c)
 	switch {
