@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/unwatch/unwatch/internal/wrap"
 )
@@ -32,6 +33,30 @@ func subcommands() []subcommand {
 		{"explain", "say why a rule is one, and what to do; without one list them all", runExplain},
 		{"shadow", "judge saved reports of the shadow: ready, not ready, not enough data", runShadow},
 		{"cutover", "show and change the stage of a cut-over between two stores", runCutover},
+	}
+}
+
+// graceful is how long a subcommand may go on after a signal, to print what it knows and to finish what it has begun.
+const graceful = 800 * time.Millisecond
+
+// runUntil is run that returns soon after the end of ctx, also if a server has accepted a connection and never answers.
+// A move of a key that is left half done is completed by the next process that uses the key.
+func runUntil(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, args, stdout, stderr) }()
+	select {
+	case code := <-code:
+		return code
+	case <-ctx.Done():
+	}
+	t := time.NewTimer(graceful)
+	defer t.Stop()
+	select {
+	case code := <-code:
+		return code
+	case <-t.C:
+		say(stderr, "migrate-check: stopped by a signal, while a server did not answer\n")
+		return codeError
 	}
 }
 
