@@ -114,7 +114,8 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 			return res, nil
 		case errors.Is(err, errConflict):
 			if u.attempts >= s.cfg.MaxAttempts {
-				return u.failed("exec", fmt.Errorf("%w: %d conflicts", rmw.ErrContended, u.attempts))
+				return u.failed("exec", fmt.Errorf("%w: the key had changed after each of %d runs of fn; does fn write this key itself, instead of returning the value?",
+					rmw.ErrContended, u.attempts))
 			}
 			if err := u.backOff(ctx); err != nil {
 				return u.failed("exec", redisx.Because(rmw.ErrContended, err))

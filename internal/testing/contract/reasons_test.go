@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -180,6 +181,31 @@ func (s situation) check(t *testing.T, path string, want error) {
 	}
 	if text, _ := beside.Get(t.Context(), "k").Result(); !s.written {
 		assert.NotContains(t, text, "+", "nothing must be written")
+	}
+}
+
+// An fn that writes its own key by the client conflicts with itself in each run. The text asks for that.
+func TestOwnWriteIsNamed(t *testing.T) {
+	for path, open := range map[string]func(rdb *redis.Client) rmw.Store{
+		"cas":        func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{MaxAttempts: 5}) },
+		"lockupdate": func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, lockupdate.Config{MaxAttempts: 5}) },
+		"lockupdate on demand": func(rdb *redis.Client) rmw.Store {
+			return lockupdate.New(rdb, lockupdate.Config{MaxAttempts: 5, LockOnDemand: true})
+		},
+	} {
+		t.Run(path, func(t *testing.T) {
+			p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis()})
+			require.NoError(t, err)
+			rdb := redis.NewClient(p.Options())
+			store := open(rdb)
+			_, err = store.Update(t.Context(), rmw.Key{Name: "k"}, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				rdb.Append(ctx, "k", "!")
+				return add(ctx, cur)
+			})
+			require.ErrorIs(t, err, rmw.ErrContended)
+			require.ErrorContains(t, err, "after each of 5 runs of fn; does fn write this key itself")
+			require.NoError(t, errors.Join(store.(io.Closer).Close(), rdb.Close(), p.Close()))
+		})
 	}
 }
 

@@ -72,6 +72,12 @@ func (c *Call) answerLocked(res rmw.Result, err error) {
 	c.wake <- struct{}{}
 }
 
+// errTooMany is the reason of a call whose fn has run Config.MaxAttempts times.
+func errTooMany(attempts int) error {
+	return fmt.Errorf("%w: the key had changed after each of %d runs of fn; does fn write this key itself, instead of returning the value?",
+		rmw.ErrContended, attempts)
+}
+
 var errTaken = fmt.Errorf("%w: the lock is taken", rmw.ErrContended)
 
 // emit reports an event of the call.

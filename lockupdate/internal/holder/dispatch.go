@@ -1,10 +1,6 @@
 package holder
 
-import (
-	"time"
-
-	"github.com/unwatch/unwatch/rmw"
-)
+import "time"
 
 // dispatchLocked has the first call run its fn, if it can now.
 func (h *holder) dispatchLocked() {
@@ -97,7 +93,7 @@ func (h *holder) requeueLocked(calls []*Call) {
 		switch {
 		case c.state == left:
 		case c.attempts >= h.queues.options.MaxAttempts:
-			c.answerLocked(c.failure(), c.fail("commit", rmw.ErrContended))
+			c.answerLocked(c.failure(), c.fail("commit", errTooMany(c.attempts)))
 		default:
 			again = append(again, c)
 		}

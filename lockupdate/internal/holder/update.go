@@ -108,7 +108,7 @@ func (c *Call) refused(now rmw.Value) (answered bool, err error) {
 	case c.held.Overdue() != nil:
 		return true, c.held.Overdue()
 	case c.attempts >= c.queues.options.MaxAttempts:
-		return true, rmw.ErrContended
+		return true, errTooMany(c.attempts)
 	}
 	return false, nil
 }
