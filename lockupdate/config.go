@@ -83,8 +83,10 @@ type Config struct {
 	// lock this long: a stuck fn must not lock a key forever. Default 1 min.
 	MaxHold time.Duration
 
-	// MaxWait bounds the wait for a lock; then the Update fails with
-	// rmw.ErrContended. Default 0: only ctx bounds it.
+	// MaxWait bounds the wait of each call for a lock, and for a store that cannot be reached or does
+	// not answer. Then the call fails with rmw.ErrContended if the lock was taken, and with
+	// rmw.ErrUnavailable if the store did not answer. It does not bound fn, nor the wait for the reply to a
+	// commit, whose outcome would be unknown, nor commands in flight with WaitForReply. Default 0: only ctx bounds it.
 	MaxWait time.Duration
 
 	// MaxAttempts bounds how often fn is called in one Update. The guard

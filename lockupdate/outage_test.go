@@ -250,7 +250,7 @@ func TestBreakerIgnoresContentionAndRefusals(t *testing.T) {
 		}
 		remove := f.proxy.Inject(proxytest.Fault{Match: isScript("read"), Times: -1, Action: proxytest.Delay, Delay: time.Second})
 		for range 50 {
-			err := operations["read"](timeout(t.Context(), t, time.Millisecond), f.store)
+			err := operations["read"](timeout(t.Context(), t, time.Millisecond/2), f.store) // before MaxWait
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		}
 		remove()

@@ -67,10 +67,14 @@ func New(rdb Commands, cfg Config) *Store {
 		s.invalid = errors.Join(s.invalid, redisx.CheckClient("lockupdate.New", "", rdb))
 	}
 	cfg = s.cfg
+	maxOutage := cfg.MaxOutage
+	if cfg.MaxWait > 0 {
+		maxOutage = min(maxOutage, cfg.MaxWait)
+	}
 	s.transport = transport.New(rdb, driver.New(driver.Options{
 		Kind: driver.Kind(cfg.Commit), MasterReads: cfg.MasterReads, NotifyRedisson: cfg.NotifyRedisson,
 	}), s.gate, transport.Options{
-		NoBreaker: cfg.NoBreaker, MaxOutage: cfg.MaxOutage, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
+		NoBreaker: cfg.NoBreaker, MaxOutage: maxOutage, MaxWait: cfg.MaxWait, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
 		BatchContext:  s.events.batchContext(cfg),
 		CircuitOpened: func(err error) { s.events.emit(event.Event{Kind: event.CircuitOpened, N: 1, Err: err}) },
 	})

@@ -173,6 +173,7 @@ func (q *waitQueue) removeLocked(c *Call) {
 // blockLocked records that all calls wait for another process from now on.
 func (q *waitQueue) blockLocked(now time.Time) {
 	for c := q.first; c != nil; c = c.next {
+		c.taken = true
 		if c.blockedSince.IsZero() {
 			c.blockedSince = now
 		}

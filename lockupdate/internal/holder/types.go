@@ -109,6 +109,7 @@ type Call struct {
 	state        state
 	taking       *taking // of an fn without the lock; nil: it has not asked for a token
 	prev, next   *Call
+	taken        bool          // the lock was seen taken while it waited
 	blockedSince time.Time     // since when it waits for others; zero: it does not
 	waited       time.Duration // before that
 	lease        *lease.Lease

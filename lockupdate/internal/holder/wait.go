@@ -36,6 +36,7 @@ func (q *waitQueue) joinLocked(c *Call) bool {
 		return false
 	}
 	c.queue = q
+	c.taken = c.taken || q.unlocked != nil || h != nil && (h.detachedLocked() || h.lease != nil || h.polling)
 	switch ahead := q.unlocked; {
 	case ahead != nil && (ahead == c || ahead == c.of):
 		if ahead == c {
@@ -179,12 +180,15 @@ func (c *Call) leave(why error) state {
 	switch h := c.queue.holder; c.state {
 	case queued:
 		c.queue.removeLocked(c)
+		seen := c.taken || h == nil || h.detachedLocked() || h.lease != nil || h.polling // that the lock is taken
 		switch {
 		case h != nil && !h.detachedLocked() && h.outage != nil && ended:
 			why = redisx.Because(rmw.ErrUnavailable, why)
 		case h != nil && !h.detachedLocked() && h.outage != nil && errors.Is(why, rmw.ErrContended): // by MaxWait
 			why = h.outage
-		case ended && !c.blockedSince.IsZero():
+		case errors.Is(why, rmw.ErrContended) && !seen: // by MaxWait
+			why = redisx.Because(rmw.ErrUnavailable, fmt.Errorf("no answer of the store within Config.MaxWait (%v)", c.queues.options.MaxWait))
+		case ended && seen && !c.blockedSince.IsZero():
 			why = redisx.Because(rmw.ErrContended, why)
 		}
 		if h != nil {

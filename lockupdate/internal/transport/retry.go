@@ -11,6 +11,7 @@ import (
 // Options tune a Transport.
 type Options struct {
 	NoBreaker    bool
+	MaxWait      time.Duration // how long a call waits for replies to commands that only read, or are repeated; 0: no limit
 	MaxOutage    time.Duration // how long a call waits for a store that cannot be reached; negative: not at all
 	WaitForReply bool          // callers send themselves, and see the end of their ctx between flushes only
 	MaxAttempts  int           // how often a Peek without Lua, or a token without Lua, starts again
@@ -34,6 +35,7 @@ func Jitter() float64 { return rand.Float64() }
 type Outage struct {
 	since time.Time // when the first command was tried
 	tries int
+	began time.Time // when the call began to wait; zero: it has not
 }
 
 // Failed records that a command was tried at sent and could not be sent.

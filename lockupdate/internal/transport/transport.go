@@ -61,11 +61,23 @@ func (t *Transport) Send(ctx context.Context, cmds ...*driver.Command) { _ = t.s
 
 // Do sends the commands in one flush, as soon as the store can be reached, and waits for
 // the replies. An error means that ctx or the Store ended first, or that the outage did
-// not; after an error the commands must not be touched.
+// not, or that Options.MaxWait is over; after an error the commands must not be touched.
 func (t *Transport) Do(ctx context.Context, o *Outage, cmds ...*driver.Command) error {
+	wait := ctx
+	if limit := t.options.MaxWait; limit > 0 {
+		if o.began.IsZero() {
+			o.began = time.Now()
+		}
+		var cancel context.CancelFunc
+		wait, cancel = context.WithDeadline(ctx, o.began.Add(limit))
+		defer cancel()
+	}
 	for {
 		sent := time.Now()
-		if err := t.send(ctx, ctx, cmds); err != nil {
+		if err := t.send(wait, ctx, cmds); err != nil {
+			if wait.Err() != nil && redisx.EndOf(ctx) == nil {
+				return redisx.Because(rmw.ErrUnavailable, fmt.Errorf("no answer of the store within Config.MaxWait (%v)", t.options.MaxWait))
+			}
 			return err
 		}
 		if !t.Unreached(cmds[0].Err()) {
