@@ -8,7 +8,6 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
-	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -56,8 +55,10 @@ func (s *Store) inspect(ctx context.Context, key rmw.Key) (driver.LockState, err
 		return driver.LockState{}, err
 	}
 	cmds := s.transport.Driver.Inspect(name)
-	if err := s.transport.Do(ctx, new(transport.Outage), cmds...); err != nil {
-		return driver.LockState{}, err
-	}
-	return s.transport.Driver.Inspected(name, cmds, time.Now())
+	var state driver.LockState
+	_, err = s.transport.Query(ctx, func() (err error) {
+		state, err = s.transport.Driver.Inspected(name, cmds, time.Now())
+		return err
+	}, cmds...)
+	return state, err
 }
