@@ -1,8 +1,11 @@
 package redisx
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +41,9 @@ func Because(reason, err error) error { return &rmw.Error{Reason: reason, Cause:
 func Blame(ctx context.Context, err error) error {
 	var own *rmw.Error
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) && !errors.As(err, &own) && ended(ctx):
+		// With ContextTimeoutEnabled the connection has the deadline of ctx, and may notice it first.
+		return fmt.Errorf("%w: %w", cmp.Or(EndOf(ctx), context.DeadlineExceeded), err)
 	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &own), ended(ctx):
 		return err
