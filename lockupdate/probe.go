@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,19 +53,7 @@ var errDeviates = fmt.Errorf("%w: the store does not do as it should", rmw.ErrUn
 // change anything: some say in words of their own that they do not know a command.
 func refusal(err error) bool {
 	var reply redis.Error
-	if !errors.As(err, &reply) {
-		return false
-	}
-	text := strings.TrimPrefix(reply.Error(), "ERR ")
-	for _, passing := range []string{
-		"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "BUSY", "OOM", "MISCONF", "NOREPLICAS", "max number of clients",
-		"handle response", "handle request, slot", "handle request, backend", "Connection ", // a proxy without its backend
-	} {
-		if strings.HasPrefix(text, passing) {
-			return false
-		}
-	}
-	return true
+	return errors.As(err, &reply) && !redisx.MeaningOf(reply.Error()).Temporary()
 }
 
 func probe(ctx context.Context, rdb Commands, c Commit, key rmw.Key) error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/redisx"
 )
 
 // askSentinels returns the address of the primary. The first answer wins.
@@ -14,7 +16,7 @@ func askSentinels(ctx context.Context, a Address, cfg Config) (Address, error) {
 	for _, host := range a.Sentinels {
 		to := Address{Host: host, TLS: a.TLS}
 		primary, err := askSentinel(ctx, to, a.Primary, cfg)
-		if isRefusal(err) && strings.HasPrefix(err.Error(), "NOAUTH") && a.Password != "" {
+		if meaning(err) == redisx.Password && a.Password != "" {
 			to.Username, to.Password = a.Username, a.Password
 			primary, err = askSentinel(ctx, to, a.Primary, cfg)
 		}

@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"syscall"
+
+	"github.com/unwatch/unwatch/internal/redisx"
 )
 
 // Rights is the ACL for everything but MONITOR.
@@ -47,7 +49,7 @@ func (n *node) cannotConnect(err error) error {
 		return n.setupError(err, "there is no such host", "check the spelling, and whether this machine sees that name")
 	case strings.Contains(text, "AUTH was refused"):
 		return n.setupError(err, text, "check the user and the password")
-	case strings.Contains(text, "NOAUTH"):
+	case meaning(err) == redisx.Password:
 		return n.setupError(err, "it wants a password", "")
 	case strings.Contains(text, "no TLS"):
 		return n.setupError(err, text, "does it speak TLS at this port, and is its authority trusted?")
@@ -74,9 +76,9 @@ func (n *node) cannotAsk(err error) error {
 	case lacksRight(err):
 		return n.setupError(err, "its user may not ask for INFO, without which nothing can be counted: "+text,
 			fmt.Sprintf("ACL SETUSER %s %s", n.userName(), Rights))
-	case strings.HasPrefix(text, "NOAUTH"):
+	case meaning(err) == redisx.Password:
 		return n.setupError(err, "it wants a password", "")
-	case strings.HasPrefix(text, "LOADING"):
+	case strings.HasPrefix(text, "LOADING"): // INFO is answered by every other server
 		return n.setupError(err, "it is loading its data", "try again later")
 	case isRefusal(err):
 		return n.setupError(err, "INFO was refused: "+text+": this is a proxy, or a server with another name for INFO", askServers)

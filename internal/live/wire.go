@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
@@ -19,24 +19,27 @@ type refusal struct{ text string }
 
 func (e refusal) Error() string { return e.text }
 
-// refused reports whether err is an error reply that begins with one of prefixes.
-func refused(err error, prefixes ...string) bool {
-	var r refusal
-	return errors.As(err, &r) && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(r.text, p) })
-}
-
-func isRefusal(err error) bool  { return refused(err, "") }
-func lacksRight(err error) bool { return refused(err, "NOPERM") }
+func isRefusal(err error) bool  { return errors.As(err, new(refusal)) }
+func lacksRight(err error) bool { return meaning(err) == redisx.Forbidden }
 
 // rejected reports whether a server has refused a command before its execution, so that it counts
 // no call.
-func rejected(err error) bool {
-	return refused(err, "NO", "ERR unknown", "ERR wrong number", "LOADING")
-}
+func rejected(err error) bool { return meaning(err).NotDone() }
 
 // turnedAway reports whether a server has refused the connection, and not the command: it has
 // too many clients, or is in protected mode.
-func turnedAway(err error) bool { return refused(err, "ERR max number of clients", "DENIED") }
+func turnedAway(err error) bool {
+	m := meaning(err)
+	return m == redisx.Full || m == redisx.Denied
+}
+
+func meaning(err error) redisx.Meaning {
+	var r refusal
+	if !errors.As(err, &r) {
+		return redisx.Unclear
+	}
+	return redisx.MeaningOf(r.text)
+}
 
 // wire is a connection. It is used by one goroutine at a time.
 type wire struct {

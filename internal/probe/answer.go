@@ -3,6 +3,7 @@ package probe
 import (
 	"strings"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
@@ -36,12 +37,12 @@ func classify(q question, reply resp.Reply) (Outcome, string) {
 	if !failed {
 		return OK, ""
 	}
-	switch lower := strings.ToLower(text); {
-	case lacksRight(lower):
+	switch {
+	case lacksRight(text):
 		return Forbidden, text
-	case passing(lower):
+	case passing(text):
 		return Failed, text
-	case q.strict, saysRefused(lower):
+	case q.strict, saysRefused(strings.ToLower(text)):
 		return Refused, text
 	}
 	return Failed, text
@@ -65,25 +66,11 @@ func saysRefused(text string) bool {
 	return false
 }
 
-// lacksRight recognizes the error texts for a missing permission, in lower case: on a command, and on one
-// inside a script.
-func lacksRight(text string) bool {
-	return strings.HasPrefix(text, "noperm") || strings.Contains(text, "acl failure in script") ||
-		strings.Contains(text, "the user executing the script can't")
-}
+// lacksRight recognizes the error texts for a missing permission: on a command, and on one inside a script.
+func lacksRight(text string) bool { return redisx.MeaningInScript(text) == redisx.Forbidden }
 
-// passing recognizes errors, in lower case, about a temporary state; they do not concern the command.
-func passing(text string) bool {
-	for _, code := range [...]string{
-		"loading", "oom ", "misconf", "busy ", "readonly", "masterdown", "clusterdown", "tryagain", "noreplicas",
-		"err handle response", "err handle request, slot is not ready", // Codis without its server
-	} {
-		if strings.HasPrefix(text, code) {
-			return true
-		}
-	}
-	return false
-}
+// passing recognizes errors about a temporary state; they do not concern the command.
+func passing(text string) bool { return redisx.MeaningInScript(text).Temporary() }
 
 // finding converts the reply to a command that should work.
 func finding(reply resp.Reply, outcome Outcome) Finding {
@@ -94,12 +81,12 @@ func finding(reply resp.Reply, outcome Outcome) Finding {
 		return Silent
 	}
 	text, failed := reply.ErrorText()
-	switch lower := strings.ToLower(text); {
+	switch {
 	case !failed:
 		return Works
-	case lacksRight(lower):
+	case lacksRight(text):
 		return NoRight
-	case text == "", passing(lower):
+	case text == "", passing(text):
 		return Unclear
 	}
 	return Refuses

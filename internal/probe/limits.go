@@ -97,7 +97,7 @@ func (p *prober) lengthOnMaster(ctx context.Context, key string) (int64, error) 
 
 // endOf returns the error at which a limit ends; empty if it reports a missing permission.
 func (p *prober) endOf(text string) string {
-	if lacksRight(strings.ToLower(text)) {
+	if lacksRight(text) {
 		return ""
 	}
 	return p.mask(text)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/redisx"
 )
 
 // greeting is the first contact; it fails if the peer is not a Redis.
@@ -25,17 +27,17 @@ func (p *prober) greeting(ctx context.Context) error {
 	if !failed {
 		return nil
 	}
-	if lacksRight(strings.ToLower(text)) {
+	if lacksRight(text) {
 		return nil // it is a Redis; later answers show the permissions
 	}
 	e := &ConnectError{Addr: p.addr, Reason: NotReady, what: "PING is answered with an error: " + p.mask(text)}
-	switch lower := strings.ToLower(text); {
-	case strings.HasPrefix(lower, "noauth"), strings.Contains(lower, "auth") && strings.Contains(lower, "required"),
-		strings.Contains(lower, "operation not permitted"):
+	lower := strings.ToLower(text)
+	switch means := redisx.MeaningOf(text); {
+	case means == redisx.Password, strings.Contains(lower, "auth") && strings.Contains(lower, "required"):
 		e.Reason, e.what = WantsPassword, "it wants a password"
-	case strings.HasPrefix(lower, "denied"):
+	case means == redisx.Denied:
 		e.Reason, e.what = NotReady, "it is a Redis in protected mode, which accepts its own machine only: set a password there"
-	case strings.Contains(lower, "max number of clients"):
+	case means == redisx.Full:
 		e.Reason, e.what = NotReady, "it has as many clients as it accepts"
 	}
 	return e
@@ -112,12 +114,12 @@ func (p *prober) settle(ctx context.Context) error {
 
 func (p *prober) notWritable(text string) error {
 	e := &ConnectError{Addr: p.addr, Reason: NotWritable, what: "SET fails: " + p.mask(text)}
-	switch {
-	case lacksRight(strings.ToLower(text)):
+	switch means := redisx.MeaningOf(text); {
+	case means == redisx.Forbidden:
 		e.Reason = LacksRight
-	case strings.HasPrefix(text, "NOAUTH"):
+	case means == redisx.Password:
 		e.Reason, e.what = WantsPassword, "it wants a password"
-	case strings.HasPrefix(text, "LOADING"), strings.HasPrefix(text, "CLUSTERDOWN"), strings.HasPrefix(text, "MASTERDOWN"):
+	case means == redisx.Elsewhere && !strings.HasPrefix(text, "READONLY"), strings.HasPrefix(text, "CLUSTERDOWN"):
 		e.Reason = NotReady
 	}
 	return e

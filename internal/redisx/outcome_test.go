@@ -76,12 +76,42 @@ func replies() []judgement {
 		{reply("ERR syntax error"), redisx.NotDone, rmw.ErrUnsupported},
 		// Redis, inside a script, which may have written before
 		{reply("ERR Error running script (call to f_1): @user_script:1: boom"), redisx.Unknown, rmw.ErrUnavailable},
-		{reply("ERR Error running script (call to f_1): @user_script: 1: -OOM command not allowed"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("WRONGTYPE Operation against a key holding the wrong kind of value script: 1, on @user_script:1."), redisx.Unknown, rmw.ErrWrongKind},
 		{reply("ERR unknown command 'x' script: 1, on @user_script:1."), redisx.Unknown, rmw.ErrUnsupported},
-		{reply("ERR ACL failure in script: User u has no permissions to run the 'set' command"), redisx.Unknown, rmw.ErrUnsupported},
 		{reply("OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:1."), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("READONLY You can't write against a read only replica. script: 1, on @user_script:1."), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("ERR ACL failure in script: User u has no permissions to run the 'set' command script: 1, on @user_script:1."), redisx.Unknown, rmw.ErrUnsupported},
+		{reply("ERR The user executing the script can't run this command or subcommand script: 1, on @user_script:1."), redisx.Unknown, rmw.ErrUnsupported},
+		{reply("ERR Error running script (call to f_1): @user_script:9: @user_script: 9: The user executing the script can't run this command or subcommand "), redisx.Unknown, rmw.ErrUnsupported},
+		{reply("ERR Error running script (call to f_1): @user_script:9: WRONGTYPE Operation against a key holding the wrong kind of value "), redisx.Unknown, rmw.ErrWrongKind},
+		{reply("ERR Error running script (call to f_1): @user_script: 9: Wrong number of args calling Redis command From Lua script "), redisx.Unknown, rmw.ErrUnavailable},
+		{reply("BUSY a module says so script: 1, on @user_script:1."), redisx.Unknown, rmw.ErrUnavailable},
+		{reply("ERR x @user_script in a text of another form"), redisx.Unknown, rmw.ErrUnavailable},
+		// uncaught, with the state of the server as the cause: Redis 3.2 to 6.2, then 7.0 to 8
+		{reply("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.  "), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -READONLY You can't write against a read only slave.  "), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -MISCONF Redis is configured to save RDB snapshots, but is currently not able to persist on disk.  "), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -NOREPLICAS Not enough good replicas to write.  "), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("NOREPLICAS Not enough good replicas to write. script: 1, on @user_script:1."), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("ERR Can not execute the command on a stale replica script: 1, on @user_script:1."), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("READONLY You can't write against a read only replica. script: 1, on user_script:1."), redisx.NotDone, rmw.ErrUnavailable},
+		// returned by a script that has written nothing: Redis 3.2 to 6.2, then 7.0 to 8
+		{reply("@user_script: 93: -READONLY You can't write against a read only slave.  "), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("@user_script: 93: -OOM command not allowed when used memory > 'maxmemory'.  "), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("@user_script: 93: The user executing the script can't run this command or subcommand"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("@user_script: 93: Unknown Redis command called from Lua script"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR The user executing the script can't run this command or subcommand"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR ACL failure in script: User u has no permissions to run the 'set' command"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR Unknown Redis command called from script"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR Can not execute the command on a stale replica"), redisx.NotDone, rmw.ErrUnavailable},
+		// to a connection
+		{reply("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR Client sent AUTH, but no password is set"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR invalid password"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("ERR DB index is out of range"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("DENIED Redis is running in protected mode because protected mode is enabled"), redisx.NotDone, rmw.ErrUnsupported},
+		{reply("EXECABORT Transaction discarded because of: READONLY You can't write against a read only replica."), redisx.NotDone, rmw.ErrUnavailable},
+		{reply("EXECABORT Transaction discarded because of: an error of a module"), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR Protocol error: unbalanced quotes in request"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("UNKILLABLE Sorry the script already executed write commands"), redisx.Unknown, rmw.ErrUnavailable},
 
@@ -98,6 +128,7 @@ func replies() []judgement {
 		{reply("ERR handle request, backend conn failure, EOF"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("ERR handle response, backend conn failure, EOF"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("ERR handle response, backend conn reset"), redisx.Unknown, rmw.ErrUnavailable},
+		{reply("ERR handle request, command 'X' is broken"), redisx.NotDone, rmw.ErrUnavailable},
 		{reply("ERR backend server 'x' not found"), redisx.Unknown, rmw.ErrUnavailable},
 
 		// twemproxy: it has few error texts, and closes the connection instead of refusing
@@ -189,6 +220,35 @@ func answer(conn net.Conn, text string) {
 		if _, err := io.WriteString(conn, out); err != nil {
 			return
 		}
+	}
+}
+
+func TestMeaningSaysWhetherToTryAgain(t *testing.T) {
+	for text, want := range map[string]struct {
+		means     redisx.Meaning
+		temporary bool
+	}{
+		"LOADING Redis is loading the dataset in memory":                            {redisx.Elsewhere, true},
+		"-READONLY You can't write against a read only slave.  ":                    {redisx.Elsewhere, true},
+		"EXECABORT Transaction discarded because of: READONLY You can't write":      {redisx.Elsewhere, true},
+		"ERR max number of clients reached":                                         {redisx.Full, true},
+		"-ERR max number of clients + cluster connections reached":                  {redisx.Full, true},
+		"ERR max number of clients reached, only 1":                                 {redisx.Full, true},
+		"OOM command not allowed when used memory > 'maxmemory'.":                   {redisx.Passing, true},
+		"ERR handle request, slot is not ready, may be offline":                     {redisx.Passing, true},
+		"ERR handle response, backend conn reset":                                   {redisx.Lost, true},
+		"ERR handle request, backend conn reset":                                    {redisx.Lost, true},
+		"MOVED 3999 192.0.2.1:6381":                                                 {redisx.NotRun, false},
+		"NOSCRIPT No matching script. Please use EVAL.":                             {redisx.NotRun, false},
+		"NOAUTH Authentication required.":                                           {redisx.Password, false},
+		"NOPERM this user has no permissions to run the 'watch' command":            {redisx.Forbidden, false},
+		"ERR handle request, command 'WATCH' is not allowed":                        {redisx.Refused, false},
+		"WRONGTYPE Operation against a key holding the wrong kind of value":         {redisx.WrongType, false},
+		"ERR Invalid argument: WRONGTYPE Operation against a key holding the wrong": {redisx.WrongType, false},
+		"ERR something else":                                                        {redisx.Unclear, false},
+	} {
+		assert.Equal(t, want.means, redisx.MeaningOf(text), text)
+		assert.Equal(t, want.temporary, redisx.MeaningOf(text).Temporary(), text)
 	}
 }
 

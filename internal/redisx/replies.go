@@ -1,0 +1,196 @@
+package redisx
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Meaning is what the text of an error reply says about the command, and about the server.
+type Meaning uint8
+
+// The meanings. All but Unclear and Lost prove that the command did not run.
+const (
+	Unclear   Meaning = iota // any other text
+	Lost                     // a proxy has lost its server: the command may have run
+	NotRun                   // the command did not run
+	Passing                  // the server cannot run the command now
+	Elsewhere                // this server cannot serve, and another connection may lead to one that does
+	Full                     // the server accepts no more connections
+	Denied                   // the server accepts no connections from this machine
+	Refused                  // the command is unknown, or not permitted to anyone
+	Forbidden                // the user lacks the permission
+	Password                 // a password is missing, wrong, or not wanted
+	WrongType                // the key holds a value of another type
+)
+
+// NotDone reports whether the text proves that the command did not run.
+func (m Meaning) NotDone() bool { return m > Lost }
+
+// Temporary reports whether the same command may succeed later.
+func (m Meaning) Temporary() bool {
+	return slices.Contains([]Meaning{Lost, Passing, Elsewhere, Full}, m)
+}
+
+// row is the beginning of an error reply, without "ERR " and "-", in any case; and the end, if not every reply
+// that begins so means this.
+type row struct {
+	begin, end string
+	means      Meaning
+}
+
+// rows is the one table of reply texts. The first row that fits decides. "Redis 3.2–8" was read in src/server.c,
+// src/scripting.c (3.2–6.2) and src/script.c (7.0 and later) of that Redis, and of Valkey 7.2–8; codis-server is
+// a Redis 3.2. Texts of Codis are those of pkg/proxy/{session,forward,router,backend}.go of release3.2.
+var rows = []row{
+	// Redis 3.2–8
+	{"LOADING", "", Elsewhere},
+	{"MASTERDOWN", "", Elsewhere},
+	{"READONLY", "", Elsewhere},
+	{"Can not execute the command on a stale replica", "", Elsewhere}, // in a script, 7.0 and later
+	{"max number of clients", "", Full},
+	{"DENIED", "", Denied},
+	{"BUSY ", "", Passing},
+	{"OOM ", "", Passing},
+	{"MISCONF", "", Passing},
+	{"NOREPLICAS", "", Passing},
+	{"CLUSTERDOWN", "", Passing},
+	{"TRYAGAIN", "", Passing},
+	{"MOVED ", "", NotRun},
+	{"ASK ", "", NotRun},
+	{"NOSCRIPT", "", NotRun},
+	{"EXECABORT", "", NotRun},
+	{"WRONGTYPE", "", WrongType},
+	{"Invalid argument: WRONGTYPE", "", WrongType}, // Kvrocks
+	{"NOPERM", "", Forbidden},
+	{"ACL failure in script", "", Forbidden},               // 7.2 and later
+	{"The user executing the script can't", "", Forbidden}, // 6.0–7.0
+	{"The user executing the script is lacking", "", Forbidden},
+	{"NOAUTH", "", Password},
+	{"WRONGPASS", "", Password},
+	{"invalid password", "", Password},                         // before 6.0, Codis, twemproxy, Envoy
+	{"operation not permitted", "", Password},                  // Redis before 2.8, old proxies
+	{"Client sent AUTH, but no password is set", "", Password}, // before 6.0, Codis, twemproxy, Envoy
+	{"AUTH <password> called without any password configured", "", Password},
+	{"CROSSSLOT", "", Refused},
+	{"DB index is out of range", "", Refused}, // of the SELECT of a handshake
+	{"invalid DB index", "", Refused},
+	{"SELECT is not allowed in cluster mode", "", Refused},
+	{"unknown command", "", Refused},
+	{"unknown subcommand", "", Refused},
+	{"Unknown Redis command", "", Refused},
+	{"This Redis command is not allowed from script", "", Refused},
+	{"Script attempted to access", "", Refused},
+	{"wrong number of arguments", "", Refused},
+	{"syntax error", "", Refused},
+	// Codis. Other texts "handle request, …" stay open: during a semi-async slot migration the wrapped command may
+	// have run on the old server already.
+	{"handle request, command", "is not allowed", Refused},
+	{"handle request, command", "", NotRun},
+	{"handle request, slot is not ready", "", Passing},
+	{"handle request, bad slotsmgrt resp", "", Passing},
+	{"handle request, backend", "", Lost},
+	{"handle response", "", Lost},
+	{"router is not online", "", Passing},
+	// other proxies, and servers with texts of their own
+	{"Connection ", "", Lost},                                  // twemproxy
+	{"command '", "' not support", Refused},                    // camellia
+	{"Err unknown or unsupported command", "", Refused},        // Pika
+	{"unsupported command", "", Refused},                       // Envoy 1.14 and 1.16
+	{"forbid transaction in current server pool", "", Refused}, // predixy
+}
+
+// MeaningOf looks up the text of an error reply.
+func MeaningOf(text string) Meaning {
+	if cause, ok := strings.CutPrefix(text, "EXECABORT Transaction discarded because of: "); ok {
+		return max(MeaningOf(cause), NotRun)
+	}
+	text = plain(text)
+	inner, raised := uncaught(text)
+	if !raised {
+		return lookUp(text)
+	}
+	// The script may have written before this command failed, unless the state of the server refuses each write:
+	// that does not change while a script runs. A server asks for memory at the first write only.
+	switch m := lookUp(inner); {
+	case m == Elsewhere, m == Passing && hasPrefix(inner, "OOM ", "MISCONF", "NOREPLICAS"):
+		return m
+	}
+	return Unclear
+}
+
+// MeaningInScript is MeaningOf, or what the text of a failed command says of that command if a script called it. It
+// proves nothing about the script.
+func MeaningInScript(text string) Meaning {
+	if inner, raised := uncaught(plain(text)); raised {
+		return lookUp(inner)
+	}
+	return MeaningOf(text)
+}
+
+func lookUp(text string) Meaning {
+	for _, r := range rows {
+		if hasFold(text, r.begin) && strings.HasSuffix(text, r.end) {
+			return r.means
+		}
+	}
+	return Unclear
+}
+
+func hasFold(text, prefix string) bool {
+	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
+}
+
+func hasPrefix(text string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
+// plain returns an error reply without what servers put before the text: "ERR ", "-", and, before Redis 7, the
+// place in the script for an error that the script has caught and returned. Our scripts return the error of a
+// read, or of the first write: nothing was written then.
+func plain(text string) string {
+	text = strings.TrimRight(text, " \r\n")                                         // Redis before 7 leaves the line end
+	text = strings.TrimPrefix(text, "EXECABORT Transaction discarded because of: ") // the cause of a failed EXEC
+	for {
+		was := text
+		text = strings.TrimPrefix(strings.TrimPrefix(text, "ERR "), "-")
+		if rest, ok := strings.CutPrefix(text, "@user_script:"); ok {
+			if number, after, found := strings.Cut(strings.TrimPrefix(rest, " "), ": "); found && isNumber(number) {
+				text = after
+			}
+		}
+		if text == was {
+			return text
+		}
+	}
+}
+
+func isNumber(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// uncaught recognizes the error of a command that a script called and did not catch, by the texts of Redis 3.2
+// to 8, and returns that error.
+func uncaught(text string) (inner string, ok bool) {
+	if rest, before7 := strings.CutPrefix(text, "Error running script"); before7 {
+		if i := strings.Index(rest, "@user_script:"); i >= 0 {
+			return plain(rest[i:]), true
+		}
+		return rest, true
+	}
+	if i := strings.LastIndex(text, " script: "); i >= 0 && strings.Contains(text[i:], ", on ") {
+		return text[:i], true
+	}
+	return "", strings.Contains(text, "@user_script")
+}
+
+// meaning returns the Meaning of an error that is, or wraps, an error reply.
+func meaning(err error) Meaning {
+	var reply redis.Error
+	if err == nil || !errors.As(err, &reply) {
+		return Unclear
+	}
+	return MeaningOf(reply.Error())
+}
