@@ -41,7 +41,7 @@ func (s *Store) exec(ctx context.Context, tx *redis.Tx, c change) error {
 		return errConflict
 	case redisx.OutcomeOf(err) == redisx.NotDone && noneRan(cmds):
 		return refusal(cmds, err)
-	case redisx.NotSent(err) != nil: // the EXEC, which comes last
+	case redisx.FailedWrite(err) != nil: // the EXEC, which comes last
 		return unread{err}
 	}
 	return redisx.Because(rmw.ErrOutcomeUnknown, err)

@@ -58,6 +58,12 @@ var (
 //     When the server is back, the updates and locks of that time are lost.
 //
 // A wrapper that hides such a client in a field is not recognized.
+// rdb, shows as an [rmw.ErrInvalid] from every call; see [Config.Validate]. So does an
+// AutoPipeliner of go-redis with FullDuplex: a hook cannot refuse one of its commands
+// without failing those of others, which may have been executed.
+//
+// New adds a hook to a *redis.Client, or to the nodes of a *redis.ClusterClient: it gives up a new connection that a
+// full server has refused, so that a commit is not sent over it. The hook stays when the Store is closed.
 func New(rdb Commands, cfg Config) *Store {
 	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
 	s.events.callbacks, s.events.logger = newCallbacks(cfg), cfg.Logger
@@ -66,6 +72,7 @@ func New(rdb Commands, cfg Config) *Store {
 	} else {
 		s.invalid = errors.Join(s.invalid, redisx.CheckClient("lockupdate.New", "", rdb))
 	}
+	redisx.GuardHandshakes(rdb)
 	cfg = s.cfg
 	maxOutage := cfg.MaxOutage
 	if cfg.MaxWait > 0 {

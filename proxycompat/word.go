@@ -32,6 +32,8 @@ func wordOf(arg any) string {
 		return v.Format(time.RFC3339Nano)
 	case time.Duration:
 		return strconv.FormatInt(v.Nanoseconds(), 10)
+	case interface{ Peek() string }: // redisx.Word, which counts as sent once it is marshaled
+		return v.Peek()
 	case encoding.BinaryMarshaler:
 		b, err := v.MarshalBinary()
 		if err != nil {

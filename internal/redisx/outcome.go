@@ -49,9 +49,6 @@ func OutcomeOf(err error) Outcome {
 	return Unknown
 }
 
-// ErrNotSent marks a command that was not sent.
-var ErrNotSent = errors.New("not sent")
-
 // Reason names the rmw reason for a command that was NotDone, or that only reads.
 func Reason(err error) error {
 	var reply redis.Error

@@ -307,10 +307,10 @@ func TestBlameSeparatesClientTimeoutFromCallersCtx(t *testing.T) {
 
 // Only a failed write proves that a command was not sent.
 func TestNotSent(t *testing.T) {
-	require.ErrorIs(t, redisx.NotSent(brokenWrite), redisx.ErrNotSent)
-	require.ErrorIs(t, redisx.NotSent(fmt.Errorf("hook: %w", brokenWrite)), brokenWrite)
+	require.ErrorIs(t, redisx.FailedWrite(brokenWrite), redisx.ErrNotSent)
+	require.ErrorIs(t, redisx.FailedWrite(fmt.Errorf("hook: %w", brokenWrite)), brokenWrite)
 	for _, err := range []error{nil, io.EOF, io.ErrClosedPipe, net.ErrClosed, brokenRead, context.Canceled, reply("ERR write")} {
-		assert.NoError(t, redisx.NotSent(err), err)
+		assert.NoError(t, redisx.FailedWrite(err), err)
 	}
 }
 

@@ -36,10 +36,11 @@ local function time()
   return string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)) -- Lua would write 1.7e+12
 end
 
--- A command that must not fail halfway is tried first, on a value of another type: it
+-- Returns the error of the first write, which becomes the reply: nothing was written then. A
+-- command that must not fail halfway is tried first, on a value of another type: it
 -- changes nothing, and shows an error of the ACL, or of memory.
 local function refused(reply)
-  return reply.err and not string.find(reply.err, 'WRONGTYPE') and reply
+  return type(reply) == 'table' and reply.err and not string.find(reply.err, 'WRONGTYPE') and reply
 end
 
 -- While a Redis Cluster moves a slot, its node refuses a script each key that it does not
@@ -66,11 +67,11 @@ end
 -- time as Lua's stack holds. Returns an error if it cannot, or true if the slot moves.
 local function open(kind, left, list, first)
   if kind == 'none' or left == 0 then
-    redis.call('DEL', KEYS[1])
+    return refused(redis.pcall('DEL', KEYS[1]))
   elseif kind == 'string' and left > 0 then
-    redis.call('SET', KEYS[1], list[first], 'PX', string.format('%.0f', left))
+    return refused(redis.pcall('SET', KEYS[1], list[first], 'PX', string.format('%.0f', left)))
   elseif kind == 'string' then
-    redis.call('SET', KEYS[1], list[first])
+    return refused(redis.pcall('SET', KEYS[1], list[first]))
   else
     local problem = refused(redis.pcall('HMSET', KEYS[1], 'field', 'value')) or fragile()
     if problem then
@@ -107,10 +108,11 @@ end
 local kind, marker = see()
 local state = marker and marker[2]
 local ours = marker and marker[3] == ARGV[2]
+local problem -- of the first write
 
 if step == 'reserve' and kind == 'none' then
   marker = {magic, 'away', ARGV[2], '', 'none', '-1', time()}
-  redis.call('RPUSH', KEYS[1], unpack(marker))
+  problem = refused(redis.pcall('RPUSH', KEYS[1], unpack(marker)))
 elseif step == 'seal' and (kind == 'string' or kind == 'hash' or kind == 'none') then
   local size, limit, pttl, value = 0, tonumber(ARGV[4]), redis.call('PTTL', KEYS[1]), {}
   if kind == 'string' then
@@ -139,37 +141,42 @@ elseif step == 'seal' and (kind == 'string' or kind == 'hash' or kind == 'none')
   for i, v in ipairs(value) do
     marker[7 + i] = v
   end
-  if kind ~= 'none' then
-    local problem = refused(redis.pcall('RPUSH', KEYS[1], '')) or fragile()
+  if kind == 'none' then
+    problem = refused(redis.pcall('RPUSH', KEYS[1], unpack(marker)))
+  else
+    problem = refused(redis.pcall('RPUSH', KEYS[1], '')) or fragile()
     if problem then
       return problem == true and {'open', kind} or problem
     end
     redis.call('DEL', KEYS[1])
-  end
-  for i = 1, #marker, 1000 do
-    redis.call('RPUSH', KEYS[1], unpack(marker, i, math.min(i + 999, #marker)))
+    for i = 1, #marker, 1000 do
+      redis.call('RPUSH', KEYS[1], unpack(marker, i, math.min(i + 999, #marker)))
+    end
   end
 elseif step == 'fill' and state == 'away' and ours then
-  local problem = open(ARGV[3], tonumber(ARGV[4]), ARGV, 5)
+  problem = open(ARGV[3], tonumber(ARGV[4]), ARGV, 5)
   if problem and problem ~= true then
     return problem
   end
   kind, marker = see()
 elseif step == 'mark' and state == 'sealed' and ours then
-  redis.call('LSET', KEYS[1], 1, 'away')
+  problem = refused(redis.pcall('LSET', KEYS[1], 1, 'away'))
   marker[2] = 'away'
 elseif step == 'unseal' and state == 'sealed' and ours then
   local all = redis.call('LRANGE', KEYS[1], 4, -1)
-  local problem = open(all[1], left(all[2], all[3]), all, 4)
+  problem = open(all[1], left(all[2], all[3]), all, 4)
   if problem and problem ~= true then
     return problem
   end
   kind, marker = see()
 elseif step == 'unreserve' and state == 'away' and ours and marker[4] == '' then
-  redis.call('DEL', KEYS[1])
+  problem = refused(redis.pcall('DEL', KEYS[1]))
   kind, marker = see()
 elseif step == 'touch' and ours then
-  redis.call('LSET', KEYS[1], 0, magic)
+  problem = refused(redis.pcall('LSET', KEYS[1], 0, magic))
+end
+if problem and problem ~= true then
+  return problem
 end
 
 if not marker then

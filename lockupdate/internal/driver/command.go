@@ -20,6 +20,8 @@ type Command struct {
 	few    [header + 4]any // args, unless there are more
 	cmd    *redisx.Command
 	first  redisx.Command // cmd points to it the first time
+	word   *redisx.Word   // of cmd; nil: a command without a place for it, which only reads
+	sha    redisx.Word    // word points to it, unless a script is sent whole
 
 	ticket  *Ticket // of the caller, in a flush of several callers; or nil
 	replied atomic.Bool
@@ -38,6 +40,13 @@ type Command struct {
 func newCommand(name, key string, args ...any) *Command {
 	c := &Command{key: key}
 	c.args = append(append(c.few[:0], name, key), args...)
+	if len(args) > 0 {
+		if text, ok := args[0].(string); ok {
+			c.word = &c.sha
+			c.word.Set(text, nil, "(value)")
+			c.args[2] = c.word
+		}
+	}
 	return c
 }
 
@@ -55,9 +64,13 @@ func (c *Command) Build(ctx context.Context, whole bool) redis.Cmder {
 	args := c.args
 	switch {
 	case whole && c.script != nil:
-		args = append([]any{"eval", c.script.source}, args[2:]...)
+		c.word = new(redisx.Word)
+		c.word.Set(c.script.source, c.script.bytes, c.script.name)
+		args = append([]any{"eval", c.word}, args[2:]...)
 	case args[0] == nil:
-		args[0], args[1] = "evalsha", c.script.digest
+		c.word = &c.sha
+		c.word.Set(c.script.digest, c.script.digestBytes, c.script.name)
+		args[0], args[1] = "evalsha", c.word
 	}
 	if c.cmd == nil {
 		c.cmd = &c.first
@@ -72,17 +85,20 @@ func (c *Command) Build(ctx context.Context, whole bool) redis.Cmder {
 	return c.cmd
 }
 
-// Key is the key of the command.
-func (c *Command) Key() string { return c.key }
-
 // Built reports whether Build was called, so that there can be a reply.
 func (c *Command) Built() bool { return c.cmd != nil }
+
+// Key returns the key of the command.
+func (c *Command) Key() string { return c.key }
 
 // Err returns the error of the command, which may be an error reply.
 func (c *Command) Err() error { return c.cmd.Err() }
 
 // SetErr replaces the reply by an error, or removes the error.
 func (c *Command) SetErr(err error) { c.cmd.SetErr(err) }
+
+// Unsent reports whether the command, which has failed, was certainly not sent.
+func (c *Command) Unsent() bool { return c.word != nil && c.word.Unsent(c.cmd.Args()) }
 
 // HasReply reports whether the command has a reply, even if it has an error as well. A
 // reply that was cut in the middle leaves the zero of its type, which does not count.
@@ -108,8 +124,8 @@ var sources embed.FS
 
 // script is a Lua script on one key.
 type script struct {
-	name, source string
-	digest       any // as an argument of EVALSHA; converted once, so that a command does not allocate it
+	name, source, digest string
+	bytes, digestBytes   []byte // converted once, so that a command does not allocate them
 }
 
 func newScript(name string) *script {
@@ -118,7 +134,8 @@ func newScript(name string) *script {
 		panic(err) // no such file
 	}
 	source := string(text)
-	return &script{name: name, source: source, digest: redis.NewScript(source).Hash()}
+	digest := redis.NewScript(source).Hash()
+	return &script{name: name, source: source, digest: digest, bytes: text, digestBytes: []byte(digest)}
 }
 
 var (

@@ -102,13 +102,27 @@ func (t *Ticket) Claim(cmds []*Command) []*Command {
 	}
 	copies := make([]*Command, len(cmds))
 	for i, c := range cmds {
-		copies[i] = &Command{script: c.script, key: c.key, args: slices.Clone(c.args), Urgent: c.Urgent, Reads: c.Reads}
+		copies[i] = c.copy()
 	}
 	return copies
 }
 
+// copy returns the command as it was before it was built.
+func (c *Command) copy() *Command {
+	n := &Command{script: c.script, key: c.key, args: slices.Clone(c.args), Urgent: c.Urgent, Reads: c.Reads}
+	switch {
+	case c.script != nil:
+		n.args[0], n.args[1] = nil, nil
+	case c.word != nil:
+		n.word = &n.sha
+		n.word.Set(c.word.Peek(), nil, c.word.String())
+		n.args[2] = n.word
+	}
+	return n
+}
+
 // Adopt takes the reply of a copy. The command itself may still be executed.
-func (c *Command) Adopt(from *Command) { c.cmd, c.Doubled = from.cmd, true }
+func (c *Command) Adopt(from *Command) { c.cmd, c.word, c.Doubled = from.cmd, from.word, true }
 
 // Finish ends the wait at the end of the flush.
 func (t *Ticket) Finish() {

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net"
 	"slices"
 	"time"
 
@@ -313,18 +312,38 @@ func (t *Transport) roundTripOf(ctx context.Context, c *driver.Command, whole bo
 	if err != nil && cmd.Err() == nil {
 		cmd.SetErr(err)
 	}
-	if notSent := redisx.NotSent(cmd.Err()); notSent != nil && t.alone {
-		cmd.SetErr(notSent)
+	if failed := redisx.FailedWrite(cmd.Err()); failed != nil && t.alone {
+		cmd.SetErr(failed)
 	}
 }
 
 func (t *Transport) roundTrip(ctx context.Context, limit time.Duration, callers []caller, cmds []*driver.Command, whole bool) {
-	ctx, cancel := t.limit(ctx, limit)
+	limited, cancel := t.limit(ctx, limit)
 	defer cancel()
 	if len(cmds) == 1 {
-		t.roundTripOf(ctx, cmds[0], whole)
-		return
+		t.roundTripOf(limited, cmds[0], whole)
+	} else {
+		t.pipeline(limited, callers, cmds, whole)
 	}
+	elsewhere := false
+	for c := range unsettled(callers) {
+		if whole && !slices.Contains(cmds, c) {
+			continue
+		}
+		switch err := c.Err(); {
+		case err == nil:
+		case c.Unsent():
+			c.SetErr(redisx.NotSent(err))
+		case redisx.LeadsElsewhere(err):
+			elsewhere = true
+		}
+	}
+	if elsewhere {
+		redisx.Drop(ctx, t.client, cmds[0].Key(), len(cmds) > 1 || cmds[0].Once)
+	}
+}
+
+func (t *Transport) pipeline(ctx context.Context, callers []caller, cmds []*driver.Command, whole bool) {
 	pipe := t.client.Pipeline()
 	built := make([]redis.Cmder, len(cmds))
 	for i, c := range cmds {
@@ -359,14 +378,13 @@ func (t *Transport) roundTrip(ctx context.Context, limit time.Duration, callers 
 // CircuitOpen reports whether the circuit breaker refuses commands now.
 func (t *Transport) CircuitOpen() bool { return t.breaker.open() }
 
-// Unreached reports whether a command that failed with err was certainly not sent, and
-// another try may reach the store.
+// Unreached reports whether a command that failed with err certainly did not run because the
+// store was not reached, or only a server that cannot serve. Another try may reach the store.
 func (t *Transport) Unreached(err error) bool {
-	if err == nil || errors.Is(err, rmw.ErrOutcomeUnknown) || t.options.MaxOutage < 0 || t.breaker.cb == nil {
+	if t.options.MaxOutage < 0 || t.breaker.cb == nil {
 		return false
 	}
-	var op *net.OpError
-	return errors.Is(err, redisx.ErrNotSent) && !errors.Is(err, errHangs) || errors.As(err, &op) && op.Op == "dial"
+	return errors.Is(err, errCircuitOpen) && !errors.Is(err, rmw.ErrOutcomeUnknown) || redisx.Unreached(err)
 }
 
 // Left returns how long a call that began at began may still wait for the end of o.

@@ -5,6 +5,6 @@
 --
 -- Returns 1 if the lock was ours, else 0.
 if redis.call('GET', KEYS[1]) == ARGV[1] then
-  return redis.call('DEL', KEYS[1])
+  return redis.pcall('DEL', KEYS[1])
 end
 return 0

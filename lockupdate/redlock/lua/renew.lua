@@ -9,6 +9,6 @@ if redis.replicate_commands then
   redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
 end
 if redis.call('GET', KEYS[1]) == ARGV[1] then
-  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return redis.pcall('PEXPIRE', KEYS[1], ARGV[2])
 end
 return 0

@@ -15,6 +15,7 @@
 --         {2, TYPE} if the key is not a lock.
 --         {3, error} if the server refused the expiry. The lock is deleted then: without
 --         an expiry it would survive a crash of its owner.
+--         An error reply means that the lock was not taken.
 if redis.replicate_commands then
   redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
 end
@@ -36,19 +37,28 @@ if ttl ~= -2 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
     end
   end
   if holder == ARGV[4] and holder ~= '' and not hint then
-    redis.call('HDEL', KEYS[1], holder)
+    local gone = redis.pcall('HDEL', KEYS[1], holder)
+    if type(gone) == 'table' then
+      return gone
+    end
     holder = nil
   end
   -- A release that deletes field by field leaves only the hint: the lock is free.
   if holder then
     -- Only an owner of lockupdate reads the hint and deletes it.
     if holder ~= ARGV[4] and tonumber(ARGV[3]) > (hint or 0) and string.sub(holder, 1, 8) == 'unwatch:' then
-      redis.call('HSET', KEYS[1], 'unwatch-waiting', ARGV[3])
+      local set = redis.pcall('HSET', KEYS[1], 'unwatch-waiting', ARGV[3])
+      if type(set) == 'table' then
+        return set
+      end
     end
     return {0, ttl, hint or 0}
   end
 end
-redis.call('HSET', KEYS[1], ARGV[1], '1')
+local taken = redis.pcall('HSET', KEYS[1], ARGV[1], '1')
+if type(taken) == 'table' then
+  return taken
+end
 local set = redis.pcall('PEXPIRE', KEYS[1], ARGV[2])
 if type(set) == 'table' and set.err then
   redis.call('DEL', KEYS[1])

@@ -19,8 +19,29 @@
 --         {0, field, value, ...} if a field that fn depends on differs; the stored hash
 --         follows. Transactions that watch the key fail.
 --         {2, TYPE} if the key is not a hash.
+--         An error reply as the server gives it, without a place in this script, if a read
+--         or the first write failed. Nothing is written.
 if redis.replicate_commands then
   redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
+end
+local failed, wrote -- the error of a read; whether a write was tried
+local function ask(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then
+    failed = failed or reply
+  end
+  return reply
+end
+-- Write, and return the error if it is the first write. The error of a later one ends the
+-- script.
+local function refused(...)
+  if wrote then
+    redis.call(...)
+    return nil
+  end
+  wrote = true
+  local reply = redis.pcall(...)
+  return type(reply) == 'table' and reply.err and reply or nil
 end
 local function answer(status, fields)
   local reply = {status}
@@ -32,7 +53,10 @@ end
 local function refuse(fields)
   -- Abort the transactions that watch the key: each began before fn runs again. The
   -- expiry stays the same; before Redis 7, it may end a millisecond later.
-  local ttl = redis.call('PTTL', KEYS[1])
+  local ttl = ask('PTTL', KEYS[1])
+  if failed then
+    return failed
+  end
   if ttl > 0 then
     redis.pcall('PEXPIRE', KEYS[1], ttl)
   elseif ttl == -1 and redis.pcall('PERSIST', KEYS[1]) == 0 then
@@ -50,8 +74,8 @@ else
   now = redis.pcall('HLEN', KEYS[1])
 end
 if type(now) == 'table' and now.err then -- most likely WRONGTYPE
-  local kind = redis.call('TYPE', KEYS[1]).ok
-  if kind == 'none' or kind == 'hash' then
+  local kind = redis.pcall('TYPE', KEYS[1]).ok
+  if not kind or kind == 'none' or kind == 'hash' then
     return now
   end
   return {2, kind}
@@ -66,15 +90,15 @@ if sent < given then
   end
   local same = now > read
   for i = at, at + 2 * sent - 1, 2 do
-    same = same and redis.call('HMGET', KEYS[1], ARGV[i])[1] == ARGV[i + 1]
+    same = same and ask('HMGET', KEYS[1], ARGV[i])[1] == ARGV[i + 1]
   end
   at = at + 2 * sent
   for i = at, at + missed - 1 do
-    same = same and redis.call('HEXISTS', KEYS[1], ARGV[i]) == 0
+    same = same and ask('HEXISTS', KEYS[1], ARGV[i]) == 0
   end
   at = at + missed
   if not same then
-    return refuse(redis.call('HGETALL', KEYS[1]))
+    return refuse(ask('HGETALL', KEYS[1]))
   end
 else
   local value = {}
@@ -101,20 +125,27 @@ else
   end
   at = at + missed
 end
+local problem
 if sets < 0 then
-  redis.call('DEL', KEYS[1])
-  return 1
+  problem = refused('DEL', KEYS[1])
+  return problem or 1
 end
 for i = at, at + 2 * sets - 1, 2 do
-  redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+  problem = refused('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+  if problem then
+    return problem
+  end
 end
 at = at + 2 * sets
 for i = at, at + dels - 1 do
-  redis.call('HDEL', KEYS[1], ARGV[i])
+  problem = refused('HDEL', KEYS[1], ARGV[i])
+  if problem then
+    return problem
+  end
 end
 if ARGV[1] == 'none' then
-  redis.call('PERSIST', KEYS[1])
+  problem = refused('PERSIST', KEYS[1])
 elseif ARGV[1] ~= 'keep' then
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  problem = refused('PEXPIRE', KEYS[1], ARGV[1])
 end
-return reply
+return problem or reply

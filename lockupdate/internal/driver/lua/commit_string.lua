@@ -15,14 +15,15 @@
 --         that watch the key fail.
 --         {2, TYPE} if the key is not a string.
 --         {4, error} if the key cannot be read, as when an ACL forbids GET. Nothing is written.
+--         An error reply as the server gives it, without a place in this script: the same.
 if redis.replicate_commands then
   redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
 end
 local now = redis.pcall('GET', KEYS[1])
 if now ~= ARGV[3] or ARGV[2] ~= 'value' then
   if type(now) == 'table' then -- an error, most likely WRONGTYPE
-    local kind = redis.call('TYPE', KEYS[1]).ok
-    if kind == 'string' or kind == 'none' then
+    local kind = redis.pcall('TYPE', KEYS[1]).ok
+    if not kind or kind == 'string' or kind == 'none' then
       return {4, now.err}
     end
     return {2, kind}
@@ -30,7 +31,10 @@ if now ~= ARGV[3] or ARGV[2] ~= 'value' then
   if not (ARGV[2] == 'absent' and not now or ARGV[2] == 'sha1' and now and redis.sha1hex(now) == ARGV[3]) then
     -- Abort the transactions that watch the key: each began before fn runs again. The
     -- expiry stays the same; before Redis 7, it may end a millisecond later.
-    local ttl = redis.call('PTTL', KEYS[1])
+    local ttl = redis.pcall('PTTL', KEYS[1])
+    if type(ttl) == 'table' then
+      return ttl
+    end
     if ttl > 0 then
       redis.pcall('PEXPIRE', KEYS[1], ttl)
     elseif ttl == -1 and redis.pcall('PERSIST', KEYS[1]) == 0 then -- 0: no expiry to remove, and the ACL permits PERSIST
@@ -43,8 +47,8 @@ end
 local ttl = ARGV[1]
 local reply = 1
 if ttl == 'del' then
-  redis.call('DEL', KEYS[1])
-  return 1
+  local gone = redis.pcall('DEL', KEYS[1])
+  return type(gone) == 'table' and gone or 1
 end
 if ttl == 'keepttl' then
   -- Redis before 6 rejects KEEPTTL. Any other error occurs again below.
@@ -54,16 +58,19 @@ if ttl == 'keepttl' then
   ttl, reply = 'keep', {5}
 end
 if ttl == 'keep' then
-  ttl = redis.call('PTTL', KEYS[1])
-  if ttl < 0 then
+  ttl = redis.pcall('PTTL', KEYS[1])
+  if type(ttl) == 'table' then
+    return ttl
+  elseif ttl < 0 then
     ttl = 'none'
   elseif ttl == 0 then
     ttl = 1
   end
 end
+local set
 if ttl == 'none' then
-  redis.call('SET', KEYS[1], ARGV[4])
+  set = redis.pcall('SET', KEYS[1], ARGV[4])
 else
-  redis.call('SET', KEYS[1], ARGV[4], 'PX', ttl)
+  set = redis.pcall('SET', KEYS[1], ARGV[4], 'PX', ttl)
 end
-return reply
+return set.err and set or reply

@@ -9,6 +9,9 @@ local lock = redis.call('HMGET', KEYS[1], ARGV[1], 'unwatch-waiting')
 if not lock[1] then
   return 0
 end
-redis.call('DEL', KEYS[1])
+local gone = redis.pcall('DEL', KEYS[1])
+if type(gone) == 'table' then
+  return gone -- the error as it is proves that nothing was written
+end
 -- A malformed hint must not turn the result into 0.
 return 1 + math.min(math.max(0, tonumber(lock[2] or 0) or 0), 2^31)

@@ -9,7 +9,10 @@ local lock = redis.call('HMGET', KEYS[1], ARGV[1], 'unwatch-waiting')
 if not lock[1] then
   return 0
 end
-redis.call('DEL', KEYS[1])
+local gone = redis.pcall('DEL', KEYS[1])
+if type(gone) == 'table' then
+  return gone -- the error as it is proves that nothing was written
+end
 -- RLock subscribes to this channel. The lock is free even if PUBLISH is refused.
 local channel = KEYS[1]
 if not string.find(channel, '{', 1, true) then

@@ -13,6 +13,9 @@ local lock = redis.call('HMGET', KEYS[1], ARGV[1], 'unwatch-waiting')
 if not lock[1] then
   return 0
 end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
+local set = redis.pcall('PEXPIRE', KEYS[1], ARGV[2])
+if type(set) == 'table' then
+  return set -- the error as it is proves that nothing was written
+end
 -- A malformed hint must not turn the result into 0.
 return 1 + math.min(math.max(0, tonumber(lock[2] or 0) or 0), 2^31)

@@ -13,5 +13,5 @@ if redis.replicate_commands then
 end
 local last = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
 local token = string.format('%.0f', math.max(last + 1, tonumber(ARGV[1])))
-redis.call('SET', KEYS[1], token, 'PX', ARGV[2])
-return token
+local set = redis.pcall('SET', KEYS[1], token, 'PX', ARGV[2])
+return set.err and set or token -- the error as it is proves that nothing was written

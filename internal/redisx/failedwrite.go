@@ -8,10 +8,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// NotSent marks the error of a flush as [ErrNotSent], if it proves that the last command of the flush
+// FailedWrite marks the error of a flush as [ErrNotSent], if it proves that the last command of the flush
 // was not executed: the write failed, so the server never gets the end of that command. It returns nil
 // for other errors. The commands before the last one may have been executed.
-func NotSent(err error) error {
+func FailedWrite(err error) error {
 	var op *net.OpError
 	if !errors.As(err, &op) || op.Op != "write" {
 		return nil
