@@ -118,16 +118,20 @@ func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
 				s.fields.ask(ctx, tx, r)
 			}
 			v, err := r.value()
+			dropIfElsewhere(ctx, tx, key, err)
 			t.reads <- readResult{v, err}
 			if err != nil {
 				return nil
 			}
 			if c, ok := <-t.writes; ok {
 				c.fieldsExpire = s.fields.expire.Load()
-				t.done <- s.exec(ctx, tx, c)
+				err := s.exec(ctx, tx, c)
+				dropIfElsewhere(ctx, tx, key, err)
+				t.done <- err
 			}
 			return nil
 		}, key.Name)
+		dropIfElsewhere(ctx, s.rdb, key, t.err)
 	})
 	return t
 }

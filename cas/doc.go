@@ -15,6 +15,9 @@
 // happened. It is never sent again, neither by this package nor by go-redis.
 // Everything before the EXEC is tried again.
 //
+// A server that answers READONLY, LOADING or MASTERDOWN is no longer the primary, or not yet. Its connection is
+// closed, and the call tries another one, for up to 3 s, until ctx ends or MaxAttempts are used up.
+//
 // [Store.Peek] is a transaction that only reads.
 //
 // The connection is unwatched before another call gets it, also when fn panics or

@@ -24,15 +24,23 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 		return rmw.Value{}, 0, fail("peek", key, 0, err)
 	}
 	defer s.gate.Leave()
-	p := peeking{reading: newReading(ctx, key, false), ttl: redis.NewIntCmd(ctx, "pttl", key.Name)}
-	if err := s.gate.Await(ctx, func() { p.failed = p.ask(ctx, s) }); err != nil {
-		return rmw.Value{}, 0, fail("peek", key, 0, err)
+	for o := (outage{}); ; {
+		p := peeking{reading: newReading(ctx, key, false), ttl: redis.NewIntCmd(ctx, "pttl", key.Name)}
+		if err := s.gate.Await(ctx, func() {
+			if p.failed = p.ask(ctx, s); redisx.LeadsElsewhere(p.failed) {
+				redisx.Drop(ctx, s.rdb, key.Name, s.watches.Load())
+			}
+		}); err != nil {
+			return rmw.Value{}, 0, fail("peek", key, 0, err)
+		}
+		v, left, err := p.result()
+		switch {
+		case err == nil:
+			return v, left, nil
+		case !o.another(ctx, s, err):
+			return rmw.Value{}, 0, fail("peek", key, 0, o.endOf(ctx, err))
+		}
 	}
-	v, left, err := p.result()
-	if err != nil {
-		return rmw.Value{}, 0, fail("peek", key, 0, redisx.Blame(ctx, err))
-	}
-	return v, left, nil
 }
 
 // peeking is a reading and a PTTL in one transaction. go-redis may repeat it, as a

@@ -85,15 +85,22 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 		return rmw.Value{}, fail("read", key, 0, err)
 	}
 	defer s.gate.Leave()
-	r := newReading(ctx, key, false)
-	if err := s.gate.Await(ctx, func() { r.ask(ctx, s.rdb) }); err != nil {
-		return rmw.Value{}, fail("read", key, 0, err)
+	for o := (outage{}); ; {
+		r := newReading(ctx, key, false)
+		if err := s.gate.Await(ctx, func() {
+			r.ask(ctx, s.rdb)
+			dropIfElsewhere(ctx, s.rdb, key, r.cmd.Err())
+		}); err != nil {
+			return rmw.Value{}, fail("read", key, 0, err)
+		}
+		v, err := r.value()
+		switch {
+		case err == nil:
+			return v, nil
+		case !o.another(ctx, s, err):
+			return rmw.Value{}, fail("read", key, 0, o.endOf(ctx, err))
+		}
 	}
-	v, err := r.value()
-	if err != nil {
-		return rmw.Value{}, fail("read", key, 0, redisx.Blame(ctx, err))
-	}
-	return v, nil
 }
 
 // Update implements [rmw.Updater]; the package doc tells how. fn runs on the
@@ -107,6 +114,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 		return rmw.Result{}, fail("update", key, 0, fmt.Errorf("%w: the UpdateFunc is nil", rmw.ErrInvalid))
 	}
 	u := &update{Store: s, key: key, fn: fn}
+	var o outage
 	for broken := 0; ; {
 		res, err := u.attempt(ctx)
 		switch {
@@ -124,8 +132,10 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 			return rmw.Result{Attempts: u.attempts, Waited: u.waited}, errors.Unwrap(err)
 		case errors.As(err, new(unread)) && redisx.OutcomeOf(err) == redisx.Unknown && ctx.Err() == nil && broken+1 < tries:
 			broken++ // nothing was written, so simply begin anew
+		case u.attempts < s.cfg.MaxAttempts && o.another(ctx, s, err):
+			// nothing was written
 		default:
-			return u.failed(u.op, redisx.Blame(ctx, err))
+			return u.failed(u.op, o.endOf(ctx, err))
 		}
 	}
 }

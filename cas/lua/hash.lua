@@ -7,30 +7,46 @@
 -- ARGV[3]  the number of fields to set, -1 to delete the whole key
 -- ARGV[4…] the fields to set with their values, then the names of the fields to delete
 --
--- Returns 1 if written, 0 if a field has expired.
+-- Returns 1 if written, 0 if a field has expired; or the error of the read or of the first write as it is, which
+--         proves that nothing was written.
 if redis.replicate_commands then
   redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
 end
-if #redis.call('HKEYS', KEYS[1]) ~= tonumber(ARGV[1]) then -- HLEN also counts fields that have expired
+local names = redis.pcall('HKEYS', KEYS[1]) -- HLEN also counts fields that have expired
+if names.err then
+  return names
+end
+if #names ~= tonumber(ARGV[1]) then
   return 0
 end
-local sets = tonumber(ARGV[3])
+local wrote = false
+local function refused(reply)
+  if type(reply) == 'table' and reply.err then
+    if wrote then
+      error('after a write: ' .. reply.err)
+    end
+    return reply
+  end
+  wrote = true
+end
+local sets, problem = tonumber(ARGV[3]), nil
 if sets < 0 or ARGV[1] == '0' then
-  redis.call('DEL', KEYS[1]) -- of an absent hash, expired fields and the expiry of the key may be left
+  -- Of an absent hash, expired fields and the expiry of the key may be left.
+  problem = refused(redis.pcall('DEL', KEYS[1]))
 end
 if sets < 0 then
-  return 1
+  return problem or 1
 end
 local at = 4
 for i = at, at + 2 * sets - 1, 2 do
-  redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+  problem = problem or refused(redis.pcall('HSET', KEYS[1], ARGV[i], ARGV[i + 1]))
 end
 for i = at + 2 * sets, #ARGV do
-  redis.call('HDEL', KEYS[1], ARGV[i])
+  problem = problem or refused(redis.pcall('HDEL', KEYS[1], ARGV[i]))
 end
 if ARGV[2] == 'none' then
-  redis.call('PERSIST', KEYS[1])
+  problem = problem or refused(redis.pcall('PERSIST', KEYS[1]))
 elseif ARGV[2] ~= 'keep' then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  problem = problem or refused(redis.pcall('PEXPIRE', KEYS[1], ARGV[2]))
 end
-return 1
+return problem or 1
