@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -20,10 +21,10 @@ func Fail(path, op string, key rmw.Key, attempts int, err error) error {
 	var own *rmw.Error
 	switch {
 	case errors.As(err, &own):
-		e.Reason, e.Cause = own.Reason, WithoutArguments(own.Cause)
+		e.Reason, e.Cause = WithoutArguments(own.Reason), WithoutArguments(own.Cause)
 	case errors.Is(err, rmw.ErrInvalid), errors.Is(err, rmw.ErrWrongKind), errors.Is(err, rmw.ErrClosed),
 		errors.Is(err, rmw.ErrContended), errors.Is(err, rmw.ErrLockLost), errors.Is(err, rmw.ErrUnsupported):
-		e.Reason = err
+		e.Reason = WithoutArguments(err)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		e.Cause = err
 	default:
@@ -63,12 +64,13 @@ type ownLimit struct{ error }
 func (l ownLimit) As(target any) bool { return errors.As(l.error, target) }
 
 // WithoutArguments keeps stored values and passwords out of logs: a server quotes the first arguments of an
-// unknown command, and a client quotes an unparsable reply. Fail does the same for returned errors.
+// unknown command, and a client quotes an unparsable reply. It also replaces what a terminal or a CI runner would
+// interpret, such as escape sequences and direction marks, by "?". Fail does the same for returned errors.
 func WithoutArguments(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := withoutQuotes(err.Error())
+	text := wrap.Lines(withoutQuotes(err.Error()))
 	if text == err.Error() {
 		return err
 	}

@@ -52,6 +52,26 @@ func TestFailHidesReplies(t *testing.T) {
 	}
 }
 
+// The text of a server may have escape sequences, direction marks and commands to a CI runner.
+func TestFailShowsNoControlCharacters(t *testing.T) {
+	const hostile = "ERR \x1b[31m \x07 \u009b2J \u202e \u2028 \xff ##[error]x"
+	for _, err := range []error{
+		redisError(hostile),
+		redisx.Because(rmw.ErrOutcomeUnknown, redisError(hostile)),
+		redisx.Because(fmt.Errorf("%w: %s", rmw.ErrUnsupported, hostile), nil),
+		fmt.Errorf("%w: the value cannot be read: %s", rmw.ErrUnsupported, hostile),
+		fmt.Errorf("%w: the key holds a %s", rmw.ErrWrongKind, hostile),
+	} {
+		failed := redisx.Fail("cas", "exec", rmw.Key{Name: "k"}, 1, err)
+		text := failed.Error()
+		for _, raw := range []string{"\x1b", "\x07", "\u009b", "\u202e", "\u2028", "\xff", "##["} {
+			assert.NotContains(t, text, raw)
+		}
+		assert.Contains(t, text, "[31m")
+	}
+	require.ErrorIs(t, redisx.Fail("cas", "exec", rmw.Key{}, 1, fmt.Errorf("%w: \x1b", rmw.ErrWrongKind)), rmw.ErrWrongKind)
+}
+
 func TestLeft(t *testing.T) {
 	for pttl, want := range map[int64]time.Duration{
 		-2: 0, -1: rmw.NoTTL, 0: time.Millisecond, 1: time.Millisecond, 1500: 1500 * time.Millisecond,

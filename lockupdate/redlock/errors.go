@@ -34,7 +34,7 @@ func unreached(failures []error, spare int) error {
 			continue
 		}
 		// As text: a timeout of the client must not pass for the end of ctx.
-		causes = append(causes, fmt.Errorf("node %d: %s", i, err.Error()))
+		causes = append(causes, fmt.Errorf("node %d: %s", i, redisx.WithoutArguments(err).Error()))
 		counts[redisx.Reason(err)]++
 	}
 	reason := rmw.ErrUnavailable
