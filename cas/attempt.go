@@ -118,7 +118,7 @@ func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
 				s.fields.ask(ctx, tx, r)
 			}
 			v, err := r.value()
-			dropIfElsewhere(ctx, tx, key, err)
+			redisx.DropIfElsewhere(ctx, tx, key.Name, false, err)
 			t.reads <- readResult{v, err}
 			if err != nil {
 				return nil
@@ -126,12 +126,12 @@ func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
 			if c, ok := <-t.writes; ok {
 				c.fieldsExpire = s.fields.expire.Load()
 				err := s.exec(ctx, tx, c)
-				dropIfElsewhere(ctx, tx, key, err)
+				redisx.DropIfElsewhere(ctx, tx, key.Name, false, err)
 				t.done <- err
 			}
 			return nil
 		}, key.Name)
-		dropIfElsewhere(ctx, s.rdb, key, t.err)
+		redisx.DropIfElsewhere(ctx, s.rdb, key.Name, false, t.err)
 	})
 	return t
 }

@@ -24,12 +24,11 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 		return rmw.Value{}, 0, fail("peek", key, 0, err)
 	}
 	defer s.gate.Leave()
-	for o := (outage{}); ; {
+	for o := (redisx.Outage{}); ; {
 		p := peeking{reading: newReading(ctx, key, false), ttl: redis.NewIntCmd(ctx, "pttl", key.Name)}
 		if err := s.gate.Await(ctx, func() {
-			if p.failed = p.ask(ctx, s); redisx.LeadsElsewhere(p.failed) {
-				redisx.Drop(ctx, s.rdb, key.Name, s.watches.Load())
-			}
+			p.failed = p.ask(ctx, s)
+			redisx.DropIfElsewhere(ctx, s.rdb, key.Name, s.watches.Load(), p.failed)
 		}); err != nil {
 			return rmw.Value{}, 0, fail("peek", key, 0, err)
 		}
@@ -37,8 +36,8 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 		switch {
 		case err == nil:
 			return v, left, nil
-		case !o.another(ctx, s, err):
-			return rmw.Value{}, 0, fail("peek", key, 0, o.endOf(ctx, err))
+		case s.gate.Closed() || !o.Another(ctx, err):
+			return rmw.Value{}, 0, fail("peek", key, 0, o.EndOf(ctx, err))
 		}
 	}
 }

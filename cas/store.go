@@ -85,11 +85,11 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 		return rmw.Value{}, fail("read", key, 0, err)
 	}
 	defer s.gate.Leave()
-	for o := (outage{}); ; {
+	for o := (redisx.Outage{}); ; {
 		r := newReading(ctx, key, false)
 		if err := s.gate.Await(ctx, func() {
 			r.ask(ctx, s.rdb)
-			dropIfElsewhere(ctx, s.rdb, key, r.cmd.Err())
+			redisx.DropIfElsewhere(ctx, s.rdb, key.Name, false, r.cmd.Err())
 		}); err != nil {
 			return rmw.Value{}, fail("read", key, 0, err)
 		}
@@ -97,8 +97,8 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 		switch {
 		case err == nil:
 			return v, nil
-		case !o.another(ctx, s, err):
-			return rmw.Value{}, fail("read", key, 0, o.endOf(ctx, err))
+		case s.gate.Closed() || !o.Another(ctx, err):
+			return rmw.Value{}, fail("read", key, 0, o.EndOf(ctx, err))
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 		return rmw.Result{}, fail("update", key, 0, fmt.Errorf("%w: the UpdateFunc is nil", rmw.ErrInvalid))
 	}
 	u := &update{Store: s, key: key, fn: fn}
-	var o outage
+	var o redisx.Outage
 	for broken := 0; ; {
 		res, err := u.attempt(ctx)
 		switch {
@@ -132,10 +132,10 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 			return rmw.Result{Attempts: u.attempts, Waited: u.waited}, errors.Unwrap(err)
 		case errors.As(err, new(unread)) && redisx.OutcomeOf(err) == redisx.Unknown && ctx.Err() == nil && broken+1 < tries:
 			broken++ // nothing was written, so simply begin anew
-		case u.attempts < s.cfg.MaxAttempts && o.another(ctx, s, err):
+		case u.attempts < s.cfg.MaxAttempts && !s.gate.Closed() && o.Another(ctx, err):
 			// nothing was written
 		default:
-			return u.failed(u.op, o.endOf(ctx, err))
+			return u.failed(u.op, o.EndOf(ctx, err))
 		}
 	}
 }

@@ -44,3 +44,13 @@ func Drop(ctx context.Context, client interface {
 	}
 	_ = client.Process(ctx, cmd) // it fails
 }
+
+// DropIfElsewhere is Drop if a server that cannot serve has answered err.
+func DropIfElsewhere(ctx context.Context, client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}, key string, pipelines bool, err error,
+) {
+	if LeadsElsewhere(err) {
+		Drop(ctx, client, key, pipelines)
+	}
+}

@@ -103,5 +103,6 @@ func process(ctx context.Context, n Node, args ...any) (cmd *redisx.Command) {
 	if err := n.Process(ctx, cmd); err != nil && cmd.Err() == nil {
 		cmd.SetErr(err)
 	}
+	redisx.DropIfElsewhere(ctx, n, fmt.Sprint(args[1]), false, cmd.Err())
 	return cmd
 }

@@ -121,8 +121,17 @@ func (c Client) serverOf(ctx context.Context, key string) (*redis.Client, error)
 	return nil, nil //nolint:nilnil // one server
 }
 
-// Send sends a step.
+// Send sends a step: again, on another connection, while the server says that it cannot serve, for up to 3 s.
 func (c Client) Send(ctx context.Context, step Step) (Look, error) {
+	for o := (redisx.Outage{}); ; {
+		look, err := c.sendOnce(ctx, step)
+		if redisx.DropIfElsewhere(ctx, c, step.key(), false, err); !o.Another(ctx, err) {
+			return look, err
+		}
+	}
+}
+
+func (c Client) sendOnce(ctx context.Context, step Step) (Look, error) {
 	cmd := step.command(ctx)
 	err := c.Process(ctx, cmd)
 	if redisx.IsNoScript(err) {

@@ -52,6 +52,8 @@ func Unseal(key string, n protocol.Nonce) Step { return newStep(key, "unseal", t
 // Unreserve deletes the reservation n.
 func Unreserve(key string, n protocol.Nonce) Step { return newStep(key, "unreserve", text(n)) }
 
+func (s Step) key() string { return s.args[3].(string) }
+
 // source is the step with the text of the script.
 func (s Step) source() Step {
 	return Step{append([]any{"eval", source}, s.args[2:]...)}
@@ -83,7 +85,35 @@ type Reply struct {
 // Do sends the steps in one pipeline. A second pipeline repeats, with the text of the script, the
 // steps that a server refused for lack of it. The order in which steps are executed is not
 // defined: a proxy may change it.
+//
+// Steps to which the server says that it cannot serve are sent again, on another connection, for up to 3 s.
 func (c Client) Do(ctx context.Context, steps []Step) []Reply {
+	replies := c.doOnce(ctx, steps)
+	for o := (redisx.Outage{}); ; {
+		var away []int
+		for i, r := range replies {
+			if redisx.LeadsElsewhere(r.Err) {
+				away = append(away, i)
+			}
+		}
+		if len(away) == 0 {
+			return replies
+		}
+		redisx.Drop(ctx, c, steps[away[0]].key(), true)
+		if !o.Another(ctx, replies[away[0]].Err) {
+			return replies
+		}
+		again := make([]Step, len(away))
+		for n, i := range away {
+			again[n] = steps[i]
+		}
+		for n, r := range c.doOnce(ctx, again) {
+			replies[away[n]] = r
+		}
+	}
+}
+
+func (c Client) doOnce(ctx context.Context, steps []Step) []Reply {
 	replies := make([]Reply, len(steps))
 	var again []int
 	cmds := c.pipeline(ctx, steps)

@@ -325,7 +325,7 @@ func (t *Transport) roundTrip(ctx context.Context, limit time.Duration, callers 
 	} else {
 		t.pipeline(limited, callers, cmds, whole)
 	}
-	elsewhere := false
+	var elsewhere error
 	for c := range unsettled(callers) {
 		if whole && !slices.Contains(cmds, c) {
 			continue
@@ -335,12 +335,10 @@ func (t *Transport) roundTrip(ctx context.Context, limit time.Duration, callers 
 		case c.Unsent():
 			c.SetErr(redisx.NotSent(err))
 		case redisx.LeadsElsewhere(err):
-			elsewhere = true
+			elsewhere = err
 		}
 	}
-	if elsewhere {
-		redisx.Drop(ctx, t.client, cmds[0].Key(), len(cmds) > 1 || cmds[0].Once)
-	}
+	redisx.DropIfElsewhere(ctx, t.client, cmds[0].Key(), len(cmds) > 1 || cmds[0].Once, elsewhere)
 }
 
 func (t *Transport) pipeline(ctx context.Context, callers []caller, cmds []*driver.Command, whole bool) {
