@@ -363,7 +363,7 @@ func TestFailedCommitOfABatch(t *testing.T) {
 		"reply lost":   {proxytest.Fault{Action: proxytest.DropReply}, rmw.ErrOutcomeUnknown, "wwwa,b,"},
 		"hangs":        {proxytest.Fault{Action: proxytest.HangReply}, rmw.ErrOutcomeUnknown, "wwwa,b,"},
 		"late":         {executedLate("commit_string", 5*time.Second), rmw.ErrOutcomeUnknown, "www"},
-		"not executed": {proxytest.Fault{Action: proxytest.RefuseWith, Text: "LOADING Redis is loading"}, rmw.ErrUnavailable, "www"},
+		"not executed": {proxytest.Fault{Action: proxytest.RefuseWith, Text: "OOM command not allowed"}, rmw.ErrUnavailable, "www"},
 	} {
 		bubbleWithKey(t, name, lockupdate.Config{}, func(t *testing.T, f *fixture, key rmw.Key) {
 			gate := make(chan struct{})

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	locking "github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -144,6 +145,9 @@ func tap(before, after func(cmd redis.Cmder)) hook {
 func argsOf(cmd redis.Cmder) []string {
 	args := make([]string, 0, len(cmd.Args()))
 	for _, a := range cmd.Args() {
+		if w, ok := a.(*redisx.Word); ok {
+			a = w.Peek()
+		}
 		args = append(args, fmt.Sprint(a))
 	}
 	return args
