@@ -5,6 +5,7 @@ import (
 	_ "embed" // the scripts
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -39,7 +40,7 @@ func (s *Store) exec(ctx context.Context, tx *redis.Tx, c change) error {
 		// The SET, all there was to write, was refused for its KEEPTTL.
 		s.old.Store(true)
 		return errConflict
-	case redisx.OutcomeOf(err) == redisx.NotDone && noneRan(cmds):
+	case redisx.OutcomeOf(err) == redisx.NotDone && noneRan(cmds) && !multiRefused(err):
 		return refusal(cmds, err)
 	case redisx.FailedWrite(err) != nil: // the EXEC, which comes last
 		return unread{err}
@@ -52,6 +53,13 @@ func expired(cmds []redis.Cmder) bool {
 	cmd, ok := cmds[0].(*redisx.Command)
 	n, isInt := cmd.Val().(int64)
 	return ok && cmd.Name() == "eval" && isInt && n == 0
+}
+
+// multiRefused reports whether err is the reply to a MULTI that is not permitted: go-redis then returns it for each
+// command, and leaves the other replies unread. The server has executed the write without MULTI.
+func multiRefused(err error) bool {
+	m := redisx.MeaningInReply(err)
+	return (m == redisx.Refused || m == redisx.Forbidden) && strings.Contains(strings.ToLower(err.Error()), "'multi'")
 }
 
 // noneRan reports whether each command failed. A transaction does not end at the

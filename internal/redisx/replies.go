@@ -186,6 +186,9 @@ func uncaught(text string) (inner string, ok bool) {
 	return "", strings.Contains(text, "@user_script")
 }
 
+// MeaningInReply is MeaningOf for an error that is, or wraps, an error reply, and Unclear for others.
+func MeaningInReply(err error) Meaning { return meaning(err) }
+
 // meaning returns the Meaning of an error that is, or wraps, an error reply.
 func meaning(err error) Meaning {
 	var reply redis.Error
