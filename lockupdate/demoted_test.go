@@ -74,7 +74,7 @@ func TestUpdatesLeaveADemotedPrimary(t *testing.T) {
 					require.NoError(t, err)
 				}
 				assert.Len(t, is.text(testKey), 60, "each is stored once, on the new primary")
-				time.Sleep(time.Minute)
+				lockupdate.Settle(s)
 			})
 		}
 	}
@@ -95,7 +95,7 @@ func TestDemotedPrimaryWithoutMaxOutage(t *testing.T) {
 		assert.Positive(t, failures)
 		assert.Less(t, failures, 30)
 		assert.Len(t, is.text(testKey), 60-failures)
-		time.Sleep(time.Minute)
+		lockupdate.Settle(s)
 	})
 }
 
@@ -139,7 +139,7 @@ func TestHandshakeOfTheCommitFails(t *testing.T) {
 				require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
 				if cfg.MaxOutage < 0 {
 					require.ErrorIs(t, err, rmw.ErrUnavailable)
-					time.Sleep(time.Minute)
+					lockupdate.Settle(s)
 					assert.False(t, f.value(testKey).Exists())
 					return
 				}
@@ -149,7 +149,7 @@ func TestHandshakeOfTheCommitFails(t *testing.T) {
 					require.NoError(t, err)
 					assert.Equal(t, "x", f.text(testKey))
 				}
-				time.Sleep(time.Minute)
+				lockupdate.Settle(s)
 			})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync/atomic"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -46,10 +47,8 @@ func (w *Word) Peek() string { return w.text }
 // Unsent reports whether a command whose call has returned was certainly not sent. It is false if
 // a hook has replaced the Word.
 func (w *Word) Unsent(args []any) bool {
-	for _, arg := range args {
-		if arg == any(w) {
-			return !w.written.Load()
-		}
+	if slices.Contains(args, any(w)) {
+		return !w.written.Load()
 	}
 	return false
 }
