@@ -49,7 +49,8 @@ func (f *fixture) demoted(cfg lockupdate.Config, text string, commands ...string
 }
 
 func (f *fixture) nest(s *lockupdate.Store, depth int) {
-	_, err := s.Update(f.t.Context(), rmw.Key{Name: "n" + string(rune('0'+depth))}, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+	key := rmw.Key{Name: "n" + string(rune('0'+depth))}
+	_, err := s.Update(f.t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		if depth > 1 {
 			f.nest(s, depth-1)
 		}
