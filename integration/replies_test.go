@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -212,4 +213,22 @@ func TestMultiThatIsRefusedAlone(t *testing.T) {
 	})
 	require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
 	assert.Equal(t, "x", admin.Get(t.Context(), "k").Val())
+}
+
+// Control: a commit whose second write is refused has written, so its outcome is unknown.
+func TestLaterWriteThatIsRefusedIsUnknown(t *testing.T) {
+	s := servers.Redis(t)
+	admin := redis.NewClient(&redis.Options{Addr: s.Addr})
+	defer admin.Close()
+	require.NoError(t, admin.Do(t.Context(), "acl", "setuser", "u", "on", ">p", "~*", "&*", "+@all", "-pexpire").Err())
+	rdb := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "u", Password: "p"})
+	defer rdb.Close()
+	store := lockupdate.New(rdb, lockupdate.Config{LockOnDemand: true})
+	defer store.Close()
+	key := rmw.Key{Name: "h", Kind: rmw.KindHash, TTL: time.Minute}
+	_, err := store.Update(t.Context(), key, func(context.Context, rmw.Value) (rmw.Value, error) {
+		return rmw.Hash(map[string]string{"f": "x"}), nil
+	})
+	require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+	assert.Equal(t, "x", admin.HGet(t.Context(), "h", "f").Val())
 }

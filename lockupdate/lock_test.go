@@ -230,7 +230,7 @@ func TestErrorsOfQueuedCallsNameTheirOp(t *testing.T) {
 		f.takeAsOther(key, 0)
 		locked := startLocked(t.Context(), f.store, "s", nothing)
 		update := start(t.Context(), f.store, key, appendText("x"))
-		f.refuse("acquire", 1, "LOADING")
+		f.refuse("acquire", 1, "OOM command not allowed")
 		wait(locked, update)
 		var e *rmw.Error
 		require.ErrorAs(t, locked.err, &e)

@@ -85,6 +85,8 @@ func replies() []judgement {
 		{reply("ERR Error running script (call to f_1): @user_script:9: @user_script: 9: The user executing the script can't run this command or subcommand "), redisx.Unknown, rmw.ErrUnsupported},
 		{reply("ERR Error running script (call to f_1): @user_script:9: WRONGTYPE Operation against a key holding the wrong kind of value "), redisx.Unknown, rmw.ErrWrongKind},
 		{reply("ERR Error running script (call to f_1): @user_script: 9: Wrong number of args calling Redis command From Lua script "), redisx.Unknown, rmw.ErrUnavailable},
+		{reply("ERR user_script:9: after a write: READONLY You can't write script: 1, on @user_script:9."), redisx.Unknown, rmw.ErrUnavailable},
+		{reply("ERR Error running script (call to f_1): @user_script:9: @user_script:9: after a write: @user_script: 9: -OOM x"), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("BUSY a module says so script: 1, on @user_script:1."), redisx.Unknown, rmw.ErrUnavailable},
 		{reply("ERR x @user_script in a text of another form"), redisx.Unknown, rmw.ErrUnavailable},
 		// uncaught, with the state of the server as the cause: Redis 3.2 to 6.2, then 7.0 to 8

@@ -24,24 +24,24 @@
 if redis.replicate_commands then
   redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
 end
-local failed, wrote -- the error of a read; whether a write was tried
-local function ask(...)
-  local reply = redis.pcall(...)
+local failed -- the error of a read
+local function ask(reply)
   if type(reply) == 'table' and reply.err then
     failed = failed or reply
   end
   return reply
 end
--- Write, and return the error if it is the first write. The error of a later one ends the
--- script.
-local function refused(...)
-  if wrote then
-    redis.call(...)
-    return nil
+-- Returns the error of a write if it is the first one. The error of a later one ends the
+-- script, with a text that shows it.
+local wrote = false
+local function refused(reply)
+  if type(reply) == 'table' and reply.err then
+    if wrote then
+      error('after a write: ' .. reply.err)
+    end
+    return reply
   end
   wrote = true
-  local reply = redis.pcall(...)
-  return type(reply) == 'table' and reply.err and reply or nil
 end
 local function answer(status, fields)
   local reply = {status}
@@ -53,7 +53,7 @@ end
 local function refuse(fields)
   -- Abort the transactions that watch the key: each began before fn runs again. The
   -- expiry stays the same; before Redis 7, it may end a millisecond later.
-  local ttl = ask('PTTL', KEYS[1])
+  local ttl = ask(redis.pcall('PTTL', KEYS[1]))
   if failed then
     return failed
   end
@@ -86,19 +86,19 @@ if sent < given then
   -- One field outside the read set must remain, for the reason below. HLEN also counts
   -- fields that have expired, which matters if fn leaves no field.
   if sets == 0 and dels > 0 then
-    now = #redis.call('HGETALL', KEYS[1]) / 2
+    now = #ask(redis.pcall('HGETALL', KEYS[1])) / 2
   end
   local same = now > read
   for i = at, at + 2 * sent - 1, 2 do
-    same = same and ask('HMGET', KEYS[1], ARGV[i])[1] == ARGV[i + 1]
+    same = same and ask(redis.pcall('HMGET', KEYS[1], ARGV[i]))[1] == ARGV[i + 1]
   end
   at = at + 2 * sent
   for i = at, at + missed - 1 do
-    same = same and ask('HEXISTS', KEYS[1], ARGV[i]) == 0
+    same = same and ask(redis.pcall('HEXISTS', KEYS[1], ARGV[i])) == 0
   end
   at = at + missed
   if not same then
-    return refuse(ask('HGETALL', KEYS[1]))
+    return refuse(ask(redis.pcall('HGETALL', KEYS[1])))
   end
 else
   local value = {}
@@ -127,25 +127,25 @@ else
 end
 local problem
 if sets < 0 then
-  problem = refused('DEL', KEYS[1])
+  problem = refused(redis.pcall('DEL', KEYS[1]))
   return problem or 1
 end
 for i = at, at + 2 * sets - 1, 2 do
-  problem = refused('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+  problem = refused(redis.pcall('HSET', KEYS[1], ARGV[i], ARGV[i + 1]))
   if problem then
     return problem
   end
 end
 at = at + 2 * sets
 for i = at, at + dels - 1 do
-  problem = refused('HDEL', KEYS[1], ARGV[i])
+  problem = refused(redis.pcall('HDEL', KEYS[1], ARGV[i]))
   if problem then
     return problem
   end
 end
 if ARGV[1] == 'none' then
-  problem = refused('PERSIST', KEYS[1])
+  problem = refused(redis.pcall('PERSIST', KEYS[1]))
 elseif ARGV[1] ~= 'keep' then
-  problem = refused('PEXPIRE', KEYS[1], ARGV[1])
+  problem = refused(redis.pcall('PEXPIRE', KEYS[1], ARGV[1]))
 end
 return problem or reply
