@@ -29,10 +29,10 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 		open func(*redis.Client) rmw.Store
 		most float64
 	}{
-		"WATCH":     {func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) }, 52},
-		"lock":      {open(lockupdate.Config{}), 53},
-		"observed":  {open(lockupdate.Config{Observer: func(context.Context, lock.Event) {}}), 54},
-		"on demand": {open(lockupdate.Config{LockOnDemand: true}), 33},
+		"WATCH":     {func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) }, 55},
+		"lock":      {open(lockupdate.Config{}), 55},
+		"observed":  {open(lockupdate.Config{Observer: func(context.Context, lock.Event) {}}), 56},
+		"on demand": {open(lockupdate.Config{LockOnDemand: true}), 37},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rdb := redis.NewClient(proxycompat.Options(proxycompat.Redis(), addr))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -122,6 +123,7 @@ func TestEveryWaitIsBounded(t *testing.T) {
 						heal()
 						_ = rdb.Close()
 						time.Sleep(time.Minute) // go-redis ends its work
+						synctest.Wait()
 					})
 				}
 			}

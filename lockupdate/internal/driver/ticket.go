@@ -25,6 +25,13 @@ func NewTicket(cmds []*Command) *Ticket {
 	return t
 }
 
+// NoTicket prepares commands for a flush of one caller.
+func NoTicket(cmds []*Command) {
+	for _, c := range cmds {
+		c.ticket = nil
+	}
+}
+
 // expect counts a reply again if its command is sent once more.
 func (t *Ticket) expect(c *Command) {
 	if c.replied.Swap(false) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,6 +46,7 @@ func newRig(t *testing.T, o Options) *rig {
 	t.Cleanup(func() {
 		for gate.Close() != nil {
 			time.Sleep(time.Second) // the test has panicked under the lock, which ends after MaxHold
+			synctest.Wait()
 		}
 		require.Zero(t, k.Len())
 		require.NoError(t, rdb.Close())

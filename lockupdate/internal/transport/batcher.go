@@ -141,6 +141,7 @@ func (b *batcher) join(ctx context.Context, cmds []*driver.Command) joined {
 		return joined{lane: lane}
 	}
 	if b.roomLocked() && len(b.pending) == 0 {
+		driver.NoTicket(cmds)
 		callers := b.singleLocked()
 		callers[0] = caller{ctx: ctx, cmds: cmds}
 		return joined{flight: b.startLocked(now, callers, true), callers: callers}

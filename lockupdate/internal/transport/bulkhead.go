@@ -1,18 +1,13 @@
 package transport
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"hash/maphash"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
-	"github.com/unwatch/unwatch/rmw"
 )
 
 // bulkhead keeps a part of the store that hangs from delaying the keys of the rest. A proxy
@@ -21,12 +16,12 @@ import (
 //
 // A flush that takes long is late, and makes room for others. If others are answered that began
 // after it, a part of the store hangs. Then, and for some time after, only keys that were answered
-// since share flushes. The commands of any other key travel alone: first in lane
-// trial, with a short timeout if the client permits one; once they have hung there, in lane suspect, with the
-// timeout of the client, and from time to time in lane trial again. Each lane has a bounded share of the connections. A reply in time
-// has a key share flushes again.
+// since share flushes. The commands of any other key travel alone: first in lane trial, with a
+// short timeout if the client permits one; once they have hung there, in lane suspect, with the
+// timeout of the client, and from time to time in lane trial again. Each lane has a bounded share
+// of the connections. A reply in time has a key share flushes again.
 type bulkhead struct {
-	off bool
+	off bool // flights make room, and keys are not told apart
 
 	// The fields below are guarded by batcher.mu.
 	since   time.Time           // start of the first late flight; zero: none is late
@@ -237,21 +232,13 @@ func (h *bulkhead) laneLocked(cmds []*driver.Command) lane {
 	if h.since.IsZero() {
 		return shared
 	}
-	var now time.Time
-	worst := shared
+	now, worst := time.Now(), shared
 	for _, c := range cmds {
 		switch state, known := h.keys[h.hash(c.Key())]; {
-		case !known:
+		case state.hung > 0 && now.Before(state.until):
+			worst = suspect
+		case !known, state.hung > 0:
 			worst = max(worst, trial)
-		case state.hung == 0:
-		case now.IsZero():
-			now = time.Now()
-			fallthrough
-		default:
-			worst = max(worst, trial)
-			if now.Before(state.until) {
-				worst = suspect
-			}
 		}
 	}
 	return worst
@@ -273,150 +260,11 @@ func (h *bulkhead) splitLocked(all []caller) (sharing, alone []caller) {
 	return sharing, alone
 }
 
-// sendAlone sends the commands of one caller in a flush of their own. It waits for a slot of
-// their lane, at most for Options.MaxOutage.
-func (t *Transport) sendAlone(wait, values context.Context, l lane, cmds []*driver.Command) error {
-	leave, err := t.enter(wait, &l, cmds)
-	switch {
-	case errors.Is(err, errHangs):
-		refuse(values, err, cmds...)
-		return nil
-	case err != nil:
-		return err
-	case l == shared:
-		return t.send(wait, values, cmds)
-	}
-	flush := func() {
-		defer leave()
-		t.tryAlone(values, l, cmds)
-	}
-	if wait.Done() == nil || t.options.WaitForReply {
-		flush()
-		return nil
-	}
-	done := make(chan struct{})
-	t.gate.Go(func() {
-		defer close(done)
-		flush()
-	})
-	return t.gate.Wait(wait, done)
-}
-
-// errHangs refuses commands that have waited for a slot of their lane for Options.MaxOutage.
-var errHangs = fmt.Errorf("%w: a part of the store does not answer, and this key may be there", redisx.ErrNotSent)
-
-// enter waits for a slot of the lane *l, which may change meanwhile. leave gives it back.
-func (t *Transport) enter(wait context.Context, l *lane, cmds []*driver.Command) (leave func(), err error) {
-	b, patience := t.batcher, time.NewTimer(max(t.options.MaxOutage, OpenFor))
-	defer patience.Stop()
-	look := time.NewTicker(retrial / 4) // whether the lane is another one meanwhile
-	defer look.Stop()
-	b.alone(1)
-	defer func() {
-		if leave == nil {
-			b.alone(-1)
-		}
-	}()
-	for {
-		slots, was := b.bulkhead.slots[*l], *l
-		select {
-		case slots <- struct{}{}:
-		case <-look.C:
-			slots = nil
-		case <-wait.Done():
-			return nil, &notSent{wait.Err()}
-		case <-t.gate.GaveUp:
-			return nil, &notSent{rmw.ErrClosed}
-		case <-patience.C:
-			return nil, errHangs
-		}
-		if was == renewal {
-			if slots == nil {
-				continue
-			}
-		} else {
-			*l = b.lane(cmds)
-		}
-		if slots != nil && *l == was {
-			return func() {
-				<-slots
-				b.alone(-1)
-			}, nil
-		}
-		if slots != nil {
-			<-slots
-		}
-		if *l == shared {
-			return nil, nil
-		}
-	}
-}
-
-// tryAlone is one flush in a lane.
-func (t *Transport) tryAlone(ctx context.Context, l lane, cmds []*driver.Command) {
-	limit := time.Duration(0)
-	if l == trial && !slices.ContainsFunc(cmds, func(c *driver.Command) bool { return c.Once }) {
-		limit = t.batcher.hungAfter()
-	}
-	began := time.Now()
-	only := []caller{{ctx: ctx, cmds: cmds}}
-	t.sendGuarded(ctx, only, l, limit)
-	t.batcher.tried(began, only)
-}
-
-// limit bounds the time for a reply, with a client that looks at the deadline of a ctx. The connection
-// is then closed, and free for another.
-func (t *Transport) limit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d == 0 || !t.deadlines {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, d)
-}
-
-// tried learns from a flush in a lane.
-func (b *batcher) tried(began time.Time, callers []caller) {
-	now := time.Now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	h := &b.bulkhead
-	hung := now.Sub(began) >= b.hungAfterLocked()
-	if unanswered(callers) == nil {
-		b.answeredLocked(began, now)
-	}
-	found := false
-	for _, caller := range callers {
-		for _, c := range caller.cmds {
-			r := replyOf(caller, c)
-			h.learnLocked(c, r, began, now, hung)
-			if hung && r != inTime && !found {
-				k := h.hash(c.Key()) // the others may only wait for the reply to this one
-				n := h.keys[k].hung
-				h.keys[k] = keyState{min(n+1, 8), now.Add(min(retrial<<n, maxRetrial))}
-				found = true
-			}
-		}
-	}
-}
-
 // toldApart reports whether keys are told apart.
 func (b *batcher) toldApart() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.bulkhead.since.IsZero()
-}
-
-// alone counts the calls in the lanes.
-func (b *batcher) alone(n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.bulkhead.inLanes += n
-}
-
-func (b *batcher) lane(cmds []*driver.Command) lane {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.watchLocked(time.Now())
-	return b.bulkhead.laneLocked(cmds)
 }
 
 // answeredSince reports whether a flush was answered since then.
@@ -433,17 +281,3 @@ func isReply(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply)
 }
-
-// refuse fails commands that were not sent.
-func refuse(ctx context.Context, why error, cmds ...*driver.Command) {
-	for _, c := range cmds {
-		c.Build(ctx, false)
-		c.SetErr(redisx.Because(rmw.ErrUnavailable, why))
-	}
-}
-
-// notSent is the end of a wait for a slot: the commands were not sent, and never will be.
-type notSent struct{ cause error }
-
-func (n *notSent) Error() string { return "not sent: " + n.cause.Error() }
-func (n *notSent) Unwrap() error { return n.cause }

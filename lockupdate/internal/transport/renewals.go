@@ -111,10 +111,10 @@ func (t *Transport) renewRun(ctx context.Context, cmds []*driver.Command, done f
 			done(cmds)
 			return
 		}
-		callers := []caller{{ctx: ctx, cmds: cmds, ticket: driver.NewTicket(cmds)}}
+		run := caller{ctx: ctx, cmds: cmds, ticket: driver.NewTicket(cmds)}
 		began := time.Now()
-		t.flush(context.Background(), callers, t.batcher.hungAfter())
-		t.batcher.tried(began, callers)
+		t.flush(context.Background(), []caller{run}, t.batcher.hungAfter())
+		t.batcher.tried(began, run, false)
 		leave()
 		replied := func(c *driver.Command) bool { return c.HasReplied() || answered(c.Err()) }
 		ended, lost := cut(cmds, replied)

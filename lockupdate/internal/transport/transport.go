@@ -116,14 +116,14 @@ func (t *Transport) Again(ctx context.Context, try int, err error) (again bool, 
 // send has the commands sent in a batch, and waits no longer than wait lasts. values is
 // the ctx that the client gets if the flush has no other commands.
 func (t *Transport) send(wait, values context.Context, cmds []*driver.Command) error {
+	if _, ends := values.Deadline(); ends && t.deadlines {
+		values = context.WithoutCancel(values) // the end of one call says nothing about the store
+	}
 	how := t.batcher.join(values, cmds)
 	switch {
 	case how.lane != shared:
-		return t.sendAlone(wait, values, how.lane, cmds)
+		return t.sendAlone(wait, how.lane, caller{ctx: values, cmds: cmds})
 	case how.ticket == nil:
-		if _, ends := values.Deadline(); ends && t.deadlines {
-			values = context.WithoutCancel(values) // the end of one call says nothing about the store
-		}
 		if wait.Done() == nil || t.options.WaitForReply {
 			t.sendSingle(values, how)
 			return nil
@@ -158,7 +158,7 @@ func (t *Transport) awaitBatch(wait, values context.Context, how joined, cmds []
 	}
 	if wait.Err() == nil && !t.gate.GivenUp() {
 		if copies := how.ticket.Claim(cmds); copies != nil {
-			err := t.sendAlone(wait, values, trial, copies)
+			err := t.sendAlone(wait, trial, caller{ctx: values, cmds: copies})
 			if err == nil {
 				for i, c := range cmds {
 					c.Adopt(copies[i])
@@ -185,8 +185,8 @@ func (t *Transport) lead(b *batch) {
 	t.batcher.await(b, func(probe *batch) { t.gate.Go(func() { t.sendBatch(probe) }) })
 	for _, c := range b.alone {
 		t.gate.Go(func() {
-			ctx := context.WithoutCancel(c.ctx)
-			_ = t.sendAlone(ctx, ctx, trial, c.cmds)
+			c.ctx = context.WithoutCancel(c.ctx)
+			_ = t.sendAlone(c.ctx, trial, c)
 			c.ticket.Finish()
 		})
 	}
