@@ -14,7 +14,8 @@
 //  3. Commit: one script, which writes if the key still holds the value that fn got. Otherwise it returns the present value,
 //     and fn runs again without another read.
 //  4. Answer. The release follows behind it, once the commit is answered or given up. Uncontended: 2 round trips before the
-//     answer, 4 commands in all. Concurrent updates of different keys share round trips, and so do renewals.
+//     answer, 4 commands in all. Concurrent updates of different keys share round trips, and so do renewals. While a part
+//     of the store hangs, keys of the other part keep their throughput and their locks: docs/design.md, "Shared flushes".
 //
 // # Without the lock
 //
