@@ -92,7 +92,6 @@ func (f *failover) demote(text string) {
 	}
 }
 
-// On the tree before this test, 60 of 60 updates failed with READONLY.
 func TestUpdatesLeaveADemotedPrimary(t *testing.T) {
 	for _, text := range []string{readOnly, loading, masterDown} {
 		t.Run(text[:8], func(t *testing.T) {
