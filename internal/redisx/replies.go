@@ -43,7 +43,7 @@ type row struct {
 
 // rows is the one table of reply texts. The first row that fits decides. Texts of servers are from src/server.c,
 // src/scripting.c and src/script.c of Redis 3.2.13, 5.0.14, 6.0.20, 6.2.16, 7.0.15 and 7.2.6, and of Valkey 8.0;
-// integration/refused_test.go provokes them on the installed server. codis-server is a Redis 3.2. Texts of Codis
+// integration/replies_test.go provokes them on the installed server. codis-server is a Redis 3.2. Texts of Codis
 // are those of pkg/proxy/{session,forward,router,backend}.go of release3.2.
 var rows = []row{
 	// servers
