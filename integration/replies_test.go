@@ -150,7 +150,7 @@ func TestFullServerIsNoUnknownOutcome(t *testing.T) {
 	s := servers.Redis(t)
 	admin := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer admin.Close()
-	rdb := redis.NewClient(&redis.Options{Addr: s.Addr})
+	rdb := redis.NewClient(&redis.Options{Addr: s.Addr, ConnMaxLifetime: time.Nanosecond, PipelinePoolSize: -1}) // each command needs a new connection
 	defer rdb.Close()
 	store := lockupdate.New(rdb, lockupdate.Config{MaxOutage: -1})
 	defer store.Close()

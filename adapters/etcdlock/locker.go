@@ -98,11 +98,11 @@ func (s *service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 		case len(own) == 0:
 			return driver.Grant{}, rmw.ErrContended
 		case own[0].Lease != int64(session.id):
-			return driver.Grant{}, errPlace
+			return driver.Grant{}, s.explain(errPlace)
 		}
 		created = own[0].CreateRevision
 	} else if r.Tries > 0 {
-		return driver.Grant{}, errPlace
+		return driver.Grant{}, s.explain(errPlace)
 	}
 	switch holder := resp.Responses[1].GetResponseRange().GetKvs(); {
 	case holder[0].CreateRevision == created:
@@ -151,7 +151,7 @@ func (s *service) wait(ctx context.Context, session *session, r driver.Request, 
 		own, ahead := resp.Responses[0].GetResponseRange().Kvs, resp.Responses[1].GetResponseRange().Kvs
 		switch {
 		case len(own) == 0 || own[0].CreateRevision != created:
-			return driver.Grant{}, errPlace
+			return driver.Grant{}, s.explain(errPlace)
 		case len(ahead) == 0:
 			return driver.Grant{Token: uint64(created), Since: *session.since.Load()}, nil
 		}
@@ -160,7 +160,7 @@ func (s *service) wait(ctx context.Context, session *session, r driver.Request, 
 		}
 	}
 	if session.ended.Err() != nil {
-		return driver.Grant{}, errPlace
+		return driver.Grant{}, s.explain(errPlace)
 	}
 	return driver.Grant{}, rmw.ErrContended
 }

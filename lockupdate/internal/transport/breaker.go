@@ -28,6 +28,7 @@ type breaker struct {
 	mu     sync.Mutex
 	opened time.Time     // start of the pause before the next try; zero: closed
 	closed chan struct{} // closed, and replaced, when the breaker closes
+	last   error         // of a flush that counted
 }
 
 // The breaker opens after OpenAfter flushes in a row without any answer, and lets a try
@@ -47,7 +48,7 @@ func newBreaker(o Options) *breaker {
 	b.cb = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     OpenFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= OpenAfter },
-		IsExcluded:  func(err error) bool { return errors.Is(err, errNoConnection) || errors.Is(err, errPartial) },
+		IsExcluded:  excluded,
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -67,6 +68,19 @@ func newBreaker(o Options) *breaker {
 	return b
 }
 
+func excluded(err error) bool { return errors.Is(err, errNoConnection) || errors.Is(err, errPartial) }
+
+// refusal is the error of a command that was not sent because the breaker is open. It names the last error as text: a
+// timeout of the client must not pass for the end of ctx.
+func (b *breaker) refusal() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last == nil {
+		return errCircuitOpen
+	}
+	return fmt.Errorf("%w; the last error: %s", errCircuitOpen, redisx.WithoutArguments(b.last).Error())
+}
+
 // open reports whether the breaker refuses commands now.
 func (b *breaker) open() bool { return b.cb != nil && b.cb.State() == gobreaker.StateOpen }
 
@@ -77,7 +91,15 @@ func (b *breaker) try(send func() error) bool {
 		_ = send()
 		return true
 	}
-	_, err := b.cb.Execute(func() (struct{}, error) { return struct{}{}, send() })
+	_, err := b.cb.Execute(func() (struct{}, error) {
+		err := send()
+		if err != nil && !excluded(err) {
+			b.mu.Lock()
+			b.last = err
+			b.mu.Unlock()
+		}
+		return struct{}{}, err
+	})
 	if b.trips.Swap(false) && b.tripped != nil { // not earlier: gobreaker has its mutex locked
 		b.tripped(err)
 	}

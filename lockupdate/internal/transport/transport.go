@@ -240,7 +240,7 @@ func (t *Transport) sendGuarded(ctx context.Context, callers []caller, l lane, l
 				urgent = append(urgent, c)
 				continue
 			}
-			refuse(ctx, errCircuitOpen, c)
+			refuse(ctx, t.breaker.refusal(), c)
 		}
 	}
 	if len(urgent) > 0 {
