@@ -32,7 +32,7 @@ func TestHungBackendDuringASweep(t *testing.T) {
 		}
 		work := func() (perSecond int64) {
 			updates.Store(0)
-			time.Sleep(2 * time.Second)
+			sleep(2 * time.Second)
 			return updates.Load() / 2
 		}
 		for w := range workers {
@@ -47,7 +47,7 @@ func TestHungBackendDuringASweep(t *testing.T) {
 						t.Log(err)
 					}
 					end()
-					time.Sleep(20 * time.Millisecond)
+					sleep(20 * time.Millisecond)
 				}
 			})
 		}
