@@ -134,7 +134,7 @@ func (h *Heartbeat) sweeps(now *Progress) {
 		return
 	}
 	if now != nil { // names may be long
-		now.TooLarge.Names, now.OtherType.Names, now.Refused.Names, now.Failed.Names = nil, nil, nil, nil
+		now.TooLarge.Names, now.OtherType.Names, now.FieldExpiry.Names, now.Refused.Names, now.Failed.Names = nil, nil, nil, nil, nil
 	}
 	h.sweep.Store(now)
 }

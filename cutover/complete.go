@@ -38,12 +38,13 @@ func (n Scanned) whole(result string, counted int) []figure {
 }
 
 func (p Pass) figures() []figure {
-	counted := p.Moved + p.There + p.Kept + p.Completed + p.Gone + p.TooLarge.Count + p.OtherType.Count + p.Refused.Count + p.Failed.Count
+	counted := p.Moved + p.There + p.Kept + p.Completed + p.Gone + p.Stay() + p.Failed.Count
 	return append(p.whole("", counted), []figure{
 		{"open keys", Keys{Count: p.Moved + p.Kept}, "sweep again; if some stay, old code writes them"},
 		{"keys in transit", Keys{p.Completed + p.Failed.Count, p.Failed.Names}, "sweep again; if some stay, look at the new store"},
 		{"keys too large", p.TooLarge, "raise Config.MaxSeal, or make them smaller"},
 		{"keys of other types", p.OtherType, "copy them behind a fence, and delete the old ones"},
+		{"hashes with field expiries", p.FieldExpiry, "HPERSIST the fields and give the key an expiry, or copy the hashes behind a fence"},
 		{"keys with two values", p.Refused, "delete the new store's values that did not come by a move"},
 	}...)
 }
@@ -120,11 +121,11 @@ func (r Report) figures(complete bool) []figure {
 		return figures
 	}
 	return append(figures,
-		figure{"keys not moved", Keys{Count: r.Open + r.TooLarge.Count + r.OtherType.Count}, "sweep, and verify again"},
+		figure{"keys not moved", Keys{Count: r.Open + r.Stay()}, "sweep, and verify again"},
 		figure{"wrong keys", Keys{Count: r.Wrong()}, "verify names them: find their writer first"})
 }
 
 // counted is the number of names in the counts, at least those of the old store.
 func (r Report) counted() int {
-	return r.Open + r.Equal + r.ChangedSince + r.Transit.Count + r.Gone + r.TooLarge.Count + r.OtherType.Count + r.Wrong()
+	return r.Open + r.Equal + r.ChangedSince + r.Transit.Count + r.Gone + r.Stay() + r.Wrong()
 }

@@ -63,7 +63,8 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 		zero("no answer", report.Failed, "repair the store that does not answer"))
 	return append(gates,
 		Gate{Name: "keys too large", Have: fmt.Sprint(report.TooLarge.Count), Need: "0 at the end", State: GateOpen},
-		Gate{Name: "keys of other types", Have: fmt.Sprint(report.OtherType.Count), Need: "0 at the end", State: GateOpen}), nil
+		Gate{Name: "keys of other types", Have: fmt.Sprint(report.OtherType.Count), Need: "0 at the end", State: GateOpen},
+		Gate{Name: "hashes with field expiries", Have: fmt.Sprint(report.FieldExpiry.Count), Need: "0 at the end", State: GateOpen}), nil
 }
 
 // zero is the condition that there are no such keys.

@@ -77,7 +77,7 @@ func TestReady(t *testing.T) {
 	otherName, otherEpoch := scanned, scanned
 	otherName.Cutover, otherEpoch.Epoch = "room", 6
 	noPass := unknown("passes", "masters missed", "names left out", "open keys", "keys in transit", "keys too large",
-		"keys of other types", "keys with two values")
+		"keys of other types", "hashes with field expiries", "keys with two values")
 	gates := []string{"verify", "verify: masters missed", "verify: new masters missed", "verify: names left out", "markers left over"}
 	noVerifyAtComplete, noVerify := unknown(gates...), unknown(append(gates, "keys not moved", "wrong keys")...)
 	for name, tc := range map[string]struct {
@@ -136,6 +136,7 @@ func TestReady(t *testing.T) {
 		"in transit":          {func(p *pass) { p.There, p.Completed = 19, 1 }, closed("keys in transit")},
 		"too large":           {func(p *pass) { p.There, p.TooLarge = 19, one }, closed("keys too large")},
 		"other types":         {func(p *pass) { p.There, p.OtherType = 19, one }, closed("keys of other types")},
+		"field expiries":      {func(p *pass) { p.There, p.FieldExpiry = 19, one }, closed("hashes with field expiries")},
 		"two values":          {func(p *pass) { p.There, p.Refused = 19, one }, closed("keys with two values")},
 	} {
 		check("a pass, "+name, drained, complete, func(e *evidence) { tc.change(&e.Passes[1]) }, tc.want)

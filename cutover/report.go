@@ -31,6 +31,8 @@ type Report struct {
 	TooLarge Keys
 	// OtherType counts the keys in the old store that hold neither a string nor a hash.
 	OtherType Keys
+	// FieldExpiry counts the hashes in the old store that do not move because their fields have an expiry.
+	FieldExpiry Keys
 	// Missing counts the keys that moved with a value and are absent in the new store now: deleted or
 	// expired since, or forgotten by a failover of the new store. The marker in the old store still has
 	// the value. They are among ChangedSince.
@@ -60,6 +62,9 @@ type Report struct {
 	Cause error
 }
 
+// Stay is the number of keys in the old store that cannot move: TooLarge, OtherType and FieldExpiry.
+func (r Report) Stay() int { return r.TooLarge.Count + r.OtherType.Count + r.FieldExpiry.Count }
+
 // Wrong is the number of keys in a state that an operator must look at: TwoHomes, Unmarked,
 // Expiring, Forgotten and Failed.
 func (r Report) Wrong() int {
@@ -84,6 +89,7 @@ const (
 	absent
 	large
 	foreign
+	withFieldExpiry
 	missing
 	twoHomes
 	noMarker
@@ -105,8 +111,8 @@ func (r *Report) add(name string, s keyState) {
 		*count++
 	}
 	named := [statuses]*Keys{
-		inTransit: &r.Transit, large: &r.TooLarge, foreign: &r.OtherType, missing: &r.Missing, twoHomes: &r.TwoHomes,
-		noMarker: &r.Unmarked, expiring: &r.Expiring, forgotten: &r.Forgotten, leftover: &r.Leftover, unanswered: &r.Failed,
+		inTransit: &r.Transit, large: &r.TooLarge, foreign: &r.OtherType, withFieldExpiry: &r.FieldExpiry, missing: &r.Missing,
+		twoHomes: &r.TwoHomes, noMarker: &r.Unmarked, expiring: &r.Expiring, forgotten: &r.Forgotten, leftover: &r.Leftover, unanswered: &r.Failed,
 	}
 	if keys := named[s.is]; keys != nil {
 		keys.add(name)

@@ -33,10 +33,11 @@ type Commands interface {
 
 // RequiredCommands returns the names of the commands that the script of a move calls. An ACL has to
 // allow them, EVAL, EVALSHA, the commands of both Stores, and WAIT with Config.Replicas or Config.NewReplicas.
+// HPTTL is a command of Redis 7.4 and Valkey 9: an ACL of an older server leaves it out.
 func RequiredCommands() []string {
 	return []string{
-		"DEL", "EXISTS", "GET", "HGETALL", "HLEN", "HMSET", "LRANGE", "LSET", "PEXPIRE", "PTTL", "RPUSH", "SET", "STRLEN", "TIME",
-		"TYPE",
+		"DEL", "EXISTS", "GET", "HGETALL", "HLEN", "HMSET", "HPTTL", "LRANGE", "LSET", "PEXPIRE", "PTTL", "RPUSH", "SET", "STRLEN",
+		"TIME", "TYPE",
 	}
 }
 
@@ -169,6 +170,8 @@ type home struct {
 	Stays bool
 	// TooLarge says that it stays because of Config.MaxSeal.
 	TooLarge bool
+	// FieldExpiry says that it stays because fields of the hash have an expiry.
+	FieldExpiry bool
 	// Type of the value there when it was looked up, as the command TYPE names it.
 	Type string
 }

@@ -31,6 +31,8 @@ type Pass struct {
 	TooLarge Keys
 	// OtherType counts the keys that stay because they hold neither a string nor a hash.
 	OtherType Keys
+	// FieldExpiry counts the hashes that stay because their fields have an expiry (HEXPIRE).
+	FieldExpiry Keys
 	// Refused counts the keys that stay because the new store has a value of its own.
 	Refused Keys
 	// Failed counts the keys for which a store did not answer. The next pass completes them.
@@ -42,6 +44,11 @@ type Pass struct {
 	Cause error `json:"-"`
 	// Pause has the batches. Keys that moved one by one, after something unexpected, are not in it.
 	Pause Pause
+}
+
+// Stay is the number of keys that the pass could not move: TooLarge, OtherType, FieldExpiry and Refused.
+func (p Pass) Stay() int {
+	return p.TooLarge.Count + p.OtherType.Count + p.FieldExpiry.Count + p.Refused.Count
 }
 
 // Sweep visits each key of the old store once and moves it as the present Stage says: to the new
@@ -126,6 +133,7 @@ const (
 	unmarked // it has moved, and the mark failed
 	tooLarge
 	otherType
+	fieldExpiry
 )
 
 func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, batch int, pass *Pass, pauses *pauses) error {
@@ -199,6 +207,9 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 	case otherType:
 		pass.OtherType.add(it.key)
 		return nil
+	case fieldExpiry:
+		pass.FieldExpiry.add(it.key)
+		return nil
 	}
 	h, err := s.mover.settle(ctx, it.key, it.goal)
 	switch {
@@ -208,6 +219,8 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 		return err
 	case h.TooLarge:
 		pass.TooLarge.add(it.key)
+	case h.FieldExpiry:
+		pass.FieldExpiry.add(it.key)
 	case h.Stays && h.Type != "string" && h.Type != "hash":
 		pass.OtherType.add(it.key)
 	case h.Stays:
@@ -294,6 +307,8 @@ func (m *mover) carry(ctx context.Context, from protocol.Side, items []*item) []
 		it.value = got.Value
 		if got.TooLarge > 0 {
 			it.found = tooLarge
+		} else if got.FieldExpiry {
+			it.found = fieldExpiry
 		}
 		return got.Kind == protocol.Sealed && got.Nonce == it.seal
 	})

@@ -138,6 +138,7 @@ func (m *mover) examine(ctx context.Context, names []string) []keyState {
 	m.date(ctx, names, old, states)
 	m.measure(ctx, names, old, states)
 	m.compare(ctx, names, old, states, began)
+	m.findFieldExpiries(ctx, names, old, states)
 	return states
 }
 

@@ -93,6 +93,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 			{"in transit", report.Transit.Count, report.Transit.Names},
 			{"too large", report.TooLarge.Count, report.TooLarge.Names},
 			{"of another type", report.OtherType.Count, report.OtherType.Names},
+			{"hash with field expiries", report.FieldExpiry.Count, report.FieldExpiry.Names},
 			{"markers left over in the new store", report.Leftover.Count, report.Leftover.Names},
 			{"WRONG: two homes", report.TwoHomes.Count, report.TwoHomes.Names},
 			{"WRONG: no marker in the old store", report.Unmarked.Count, report.Unmarked.Names},
@@ -102,7 +103,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 		}))
 	}
 	pass, err := store.Sweep(ctx, cfg)
-	if pass.TooLarge.Count+pass.OtherType.Count+pass.Refused.Count+pass.Failed.Count > 0 {
+	if pass.Stay()+pass.Failed.Count > 0 {
 		code = codeDiffers
 	}
 	if err == nil {
@@ -119,6 +120,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 		{"markers removed from the new store", pass.Freed, nil},
 		{"STAY: too large", pass.TooLarge.Count, pass.TooLarge.Names},
 		{"STAY: of another type", pass.OtherType.Count, pass.OtherType.Names},
+		{"STAY: hash with field expiries", pass.FieldExpiry.Count, pass.FieldExpiry.Names},
 		{"STAY: another value in the new store", pass.Refused.Count, pass.Refused.Names},
 		{"FAILED: no answer", pass.Failed.Count, pass.Failed.Names},
 	}))

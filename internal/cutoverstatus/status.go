@@ -83,7 +83,7 @@ type Keys struct {
 	Old      int64     `json:"old"`
 	Transit  int64     `json:"transit"`
 	New      int64     `json:"new"`
-	// Stay counts the keys that do not move: too large, or of another type.
+	// Stay counts the keys that do not move: too large, of another type, or a hash with field expiries.
 	Stay int64 `json:"stay"`
 	// Wrong counts the keys in a state that no move makes.
 	Wrong int64 `json:"wrong"`
@@ -204,7 +204,7 @@ func (f Facts) keys() *Keys {
 	return &Keys{
 		Looked: r.Chosen, Estimate: int64(r.Names) < names, At: at.UTC(),
 		Old: scale(r.Open), Transit: scale(r.Transit.Count), New: scale(r.Equal + r.ChangedSince),
-		Stay: scale(r.TooLarge.Count + r.OtherType.Count), Wrong: scale(r.Wrong()),
+		Stay: scale(r.Stay()), Wrong: scale(r.Wrong()),
 		TwoHomes: scale(r.TwoHomes.Count), Unmarked: scale(r.Unmarked.Count),
 		Moving: r.Transit.Names, Oldest: r.OldestTransit,
 	}

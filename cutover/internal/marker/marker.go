@@ -49,6 +49,8 @@ type Look struct {
 	Value Value
 	// TooLarge is the size of a value that was not sealed.
 	TooLarge int64
+	// FieldExpiry says that the value is a hash that was not sealed, because its fields have an expiry.
+	FieldExpiry bool
 }
 
 // Commands sends a command, or several in one pipeline.
@@ -167,6 +169,9 @@ func parse(reply []any) (look Look, ok bool) {
 		look.Type = words[1]
 		look.TooLarge, _ = strconv.ParseInt(words[2], 10, 64)
 		return look, look.TooLarge > 0
+	case len(words) == 2 && words[0] == "fields":
+		look.Type, look.FieldExpiry = words[1], true
+		return look, true
 	case len(words) < 5:
 		return Look{}, false
 	case words[0] == "sealed":

@@ -17,6 +17,7 @@
 --   unseal     replace the marker by its value
 --   unreserve  delete the marker that was never sealed
 --   touch      write the marker as it is, for a WAIT on this connection
+--   fields     look for a hash that a seal refuses because of its fields
 --
 -- A step that finds another state changes nothing, and so do seal, fill and unseal in a slot
 -- that a Redis Cluster moves. Returns the state afterwards:
@@ -24,6 +25,7 @@
 --   {'sealed' or 'away', nonce, other nonce, TYPE, ms to live or -1, value...}, without the
 --     value if it is away, unless asked for
 --   {'large', TYPE, bytes} if the value is too large to be sealed
+--   {'fields', TYPE} if fields of the hash have an expiry: a seal would drop it
 local magic = '~unwatch:9f2c4e7b'
 local step = ARGV[1]
 if redis.replicate_commands then
@@ -98,6 +100,29 @@ local function left(pttl, at)
   return math.max(0, pttl - (time() - at))
 end
 
+-- Returns {'fields', 'hash'} if a field of the hash has an expiry, the error of a server that does not
+-- tell, or nil. A server without HPTTL has no such fields. A hash without any value has expired fields only.
+local function expiring(value)
+  for i = 1, #value, 2000 do
+    local fields = {}
+    for j = i, math.min(i + 1998, #value), 2 do
+      fields[#fields + 1] = value[j]
+    end
+    local times = redis.pcall('HPTTL', KEYS[1], 'FIELDS', #fields, unpack(fields))
+    if times.err then
+      local text = string.lower(times.err)
+      local without = string.find(text, 'unknown redis command', 1, true) or string.find(text, 'unknown command', 1, true)
+      return not without and times or nil
+    end
+    for _, ms in ipairs(times) do
+      if ms ~= -1 then
+        return {'fields', 'hash'}
+      end
+    end
+  end
+  return #value == 0 and {'fields', 'hash'} or nil
+end
+
 -- Read the type of the key, and its marker without the value, or nil.
 local function see()
   local kind = redis.call('TYPE', KEYS[1]).ok
@@ -133,6 +158,10 @@ elseif step == 'seal' and (kind == 'string' or kind == 'hash' or kind == 'none')
   end
   if size > limit then
     return {'large', kind, size}
+  end
+  local stays = kind == 'hash' and expiring(value)
+  if stays then
+    return stays
   end
   if pttl == 0 then
     pttl = 1 -- it expires within this millisecond
@@ -174,6 +203,11 @@ elseif step == 'unreserve' and state == 'away' and ours and marker[4] == '' then
   kind, marker = see()
 elseif step == 'touch' and ours then
   problem = refused(redis.pcall('LSET', KEYS[1], 0, magic))
+elseif step == 'fields' and kind == 'hash' then
+  local stays = expiring(redis.call('HGETALL', KEYS[1]))
+  if stays then
+    return stays
+  end
 end
 if problem and problem ~= true then
   return problem

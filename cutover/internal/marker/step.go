@@ -52,6 +52,9 @@ func Unseal(key string, n protocol.Nonce) Step { return newStep(key, "unseal", t
 // Unreserve deletes the reservation n.
 func Unreserve(key string, n protocol.Nonce) Step { return newStep(key, "unreserve", text(n)) }
 
+// Fields looks for fields with an expiry. It changes nothing.
+func Fields(key string) Step { return newStep(key, "fields", "") }
+
 func (s Step) key() string { return s.args[3].(string) }
 
 // source is the step with the text of the script.

@@ -1,0 +1,35 @@
+package cutover
+
+import (
+	"context"
+
+	"github.com/unwatch/unwatch/cutover/internal/marker"
+	"github.com/unwatch/unwatch/cutover/internal/protocol"
+)
+
+// findFieldExpiries finds the hashes whose fields have an expiry. None is in the value of a move.
+func (m *mover) findFieldExpiries(ctx context.Context, names []string, looks []marker.Reply, states []keyState) {
+	for _, at := range []struct {
+		side       protocol.Side
+		was, found status
+	}{{protocol.Old, atOld, withFieldExpiry}, {protocol.New, equal, changed}} {
+		var steps []marker.Step
+		var of []int
+		for i, look := range looks {
+			if states[i].is == at.was && (look.Look.Type == "hash" || look.Look.Value.Type == "hash") {
+				steps, of = append(steps, marker.Fields(names[i])), append(of, i)
+			}
+		}
+		if len(steps) == 0 {
+			continue
+		}
+		for n, reply := range m.clients[at.side].Do(ctx, steps) {
+			switch i := of[n]; {
+			case reply.Err != nil:
+				states[i] = keyState{err: reply.Err}
+			case reply.Look.FieldExpiry:
+				states[i].is = at.found
+			}
+		}
+	}
+}
