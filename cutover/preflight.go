@@ -16,9 +16,13 @@ import (
 // gateOwn is the gate of a Preflight that Publish demands for the first Copying.
 const gateOwn = "own keys, new"
 
-// Preflight checks the conditions of a cut-over before the first key moves. It reads both stores and
-// writes nothing. A condition that it cannot read, such as the configuration of a server behind a
-// proxy, is GateUnknown. [Publish] needs its gates for the first Copying.
+// Preflight checks the conditions of a cut-over before the first key moves. A condition that it cannot
+// read, such as the configuration of a server behind a proxy, is GateUnknown. [Publish] needs its gates
+// for the first Copying.
+//
+// It writes keys ~cutover:probe:* with an expiry of a minute through both stores, and deletes them. They show
+// that the stores are two, that Side.Store and Side.Redis are of one store, and that each of cfg.Masters and
+// cfg.NewMasters is a master of its store. If not, no other key is looked at. Otherwise it only reads.
 //
 // Without cfg.Masters it looks at no key of the old store. Without cfg.NewMasters the condition of the
 // new store's own keys is GateClosed. It cannot see blind writers and processes without this package:
@@ -32,13 +36,13 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 		return nil, redisx.Fail("cutover", "preflight", rmw.Key{}, 0, err)
 	}
 	defer s.gate.Leave()
-	var gates []Gate
+	gates := []Gate{s.apart(ctx, cfg)}
 	for side, masters := range [][]Scanner{cfg.Masters, cfg.NewMasters} {
 		gates = append(gates, s.runsScripts(ctx, protocol.Side(side)), s.evictsNoMarker(ctx, protocol.Side(side), masters))
 	}
 	gates = append(gates, s.replicates(ctx, protocol.Old), s.replicates(ctx, protocol.New))
-	if gates[0].State != GateOpen || gates[2].State != GateOpen {
-		return gates, nil // no key can be looked at
+	if gates[0].State != GateOpen || gates[1].State != GateOpen || gates[3].State != GateOpen {
+		return gates, nil // no key can be looked at, or no advice about it is right
 	}
 	report := Report{}
 	if len(cfg.Masters) > 0 {

@@ -149,6 +149,81 @@ func TestPreflightOfTheNewStore(t *testing.T) {
 	})
 }
 
+// A set-up in which a key is in both stores, or not where the configuration says, ends the Preflight: advice about
+// keys would be wrong, such as to delete one that has a copy in the new store.
+func TestPreflightTellsStoresApart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		setUp func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig)
+		want  string
+	}{
+		"two stores": {setUp: func(*rig, *[2]cutover.Side, *cutover.SweepConfig) {}},
+		"no masters": {setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) { cfg.Masters, cfg.NewMasters = nil, nil }},
+		"one store": {
+			setUp: func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+				sides[1], cfg.NewMasters = sides[0], cfg.Masters
+			},
+			want: "one store: 64 of 64 keys that are written through the old store are in the new one, too: use another server",
+		},
+		"an old master is left out": {
+			setUp: func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+				sides[0], sides[1] = sides[1], sides[0]
+				cfg.Masters, cfg.NewMasters = cfg.NewMasters[:1], nil
+			},
+			want: " keys of the old store are on no master: name each of its masters in SweepConfig.Masters",
+		},
+		"a master of another store": {
+			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) {
+				cfg.NewMasters = append(cfg.NewMasters, cfg.Masters[0])
+			},
+			want: "a wrong master: number 3 of SweepConfig.NewMasters (-new-masters) has no key",
+		},
+		"an old master of another store": {
+			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) { cfg.Masters = cfg.NewMasters[:1] },
+			want:  "a wrong master: number 1 of SweepConfig.Masters has no key",
+		},
+		"a master is left out": {
+			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) { cfg.NewMasters = cfg.NewMasters[:1] },
+			want:  " keys of the new store are on no master: name each of its masters in SweepConfig.NewMasters",
+		},
+		"a client of the other store": {
+			setUp: func(_ *rig, sides *[2]cutover.Side, _ *cutover.SweepConfig) { sides[1].Redis = sides[0].Redis },
+			want:  "one store: 64 of 64",
+		},
+		"a Store of another server": {
+			setUp: func(_ *rig, sides *[2]cutover.Side, _ *cutover.SweepConfig) { sides[1].Store = sides[0].Store },
+			want:  "a wrong client: the Store of the new Side does not have the keys of its Redis",
+		},
+	} {
+		run(t, name, func(t *testing.T, r *rig) {
+			p, cfg := r.open(follow), r.both(16)
+			var sides [2]cutover.Side
+			for i, c := range p.clients {
+				c.AddHook(sound)
+				sides[i] = cutover.Side{Store: p.stores[i], Redis: c}
+			}
+			tc.setUp(r, &sides, &cfg)
+			store := cutover.New(sides[0], sides[1], cutover.Config{})
+			defer func() { require.NoError(t, store.Close()) }()
+			gates, err := store.Preflight(t.Context(), cfg)
+			require.NoError(t, err)
+			require.Equal(t, "two stores", gates[0].Name)
+			for i := range r.proxies[1].Backends() {
+				assert.Empty(t, r.proxies[1].Engine(i).Keys(), "probe keys are left")
+			}
+			assert.Empty(t, r.admin(0).Keys(t.Context(), "*").Val(), "probe keys are left")
+			if tc.want == "" {
+				assert.Equal(t, cutover.GateOpen, gates[0].State, gates[0].Have)
+				return
+			}
+			assert.Equal(t, cutover.GateClosed, gates[0].State)
+			assert.Contains(t, gates[0].Have+": "+gates[0].Do, tc.want)
+			for _, g := range gates[1:] {
+				assert.NotContains(t, g.Do, "delete")
+			}
+		})
+	}
+}
+
 // Preflight returns when its ctx ends, and after Close.
 func TestPreflightEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -112,6 +112,9 @@ func (p cutoverPlan) say(w io.Writer) {
 			say(w, "%s", wrapped("warning, "+one.Name+": "+warning))
 		}
 	}
+	if p.Gates[0].State != cutover.GateOpen {
+		return // no key was looked at
+	}
 	text := []string{wrap.Counted(p.Keys, "key")}
 	if p.Bytes > 0 {
 		text = append(text, fmt.Sprintf("of %s bytes in the old store; the largest:", wrap.Grouped(p.Bytes)))

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/servers"
+	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 )
 
 // realSides are two servers. A client of the old one repeats the command until the test ends.
@@ -104,6 +106,41 @@ func TestCutoverPlanRefusesUnmarkedKeys(t *testing.T) {
 	assert.Contains(t, unwrapped(r.stdout), "room:9")
 	require.NoError(t, new.Del(t.Context(), "room:9").Err())
 	assert.Equal(t, codeOK, plan().code)
+}
+
+// A proxy in front of the old server is no new store: to delete a key "in the new store" would delete its only copy.
+func TestCutoverPlanTellsStoresApart(t *testing.T) {
+	s := newSides(t)
+	s.fill(t, 1)
+	shared, err := proxytest.Start(proxytest.Config{
+		Profile: proxycompat.Codis32(), Backends: []string{s.servers[1].Addr(), s.servers[0].Addr()},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, shared.Close()) })
+	old, new := s.servers[0].Addr(), s.servers[1].Addr()
+	s.beat(0)
+	for name, tc := range map[string]struct {
+		new, masters string
+		want         string
+	}{
+		"the old server":                    {old, old, "one store .*two stores: 64 of 64 keys"},
+		"the old server behind a proxy":     {s.proxies[0].Addr(), old, "one store .*two stores: 64 of 64 keys"},
+		"one of the servers of the proxy":   {shared.Addr(), old + "," + new, `one store .*two stores: \d+ of (64|128) keys`},
+		"the old server as the only master": {s.proxies[1].Addr(), old, "a wrong master .*two stores: number 1 of"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := []string{"-name", "desk", "-old", old, "-new", tc.new, "-new-masters", tc.masters}
+			for _, command := range [][]string{{"cutover", "plan"}, {"cutover", "advance", "-percent", "5"}} {
+				r := try(t.Context(), append(command, at...)...)
+				assert.Equal(t, codeDiffers, r.code, r.stderr)
+				assert.Regexp(t, "two stores not ready "+tc.want, unwrapped(r.stdout))
+				assert.NotRegexp(t, "two homes (not )?ready", unwrapped(r.stdout))
+				assert.NotContains(t, unwrapped(r.stdout), "delete them")
+				fits(t, r.stdout)
+			}
+			assert.True(t, s.servers[0].Exists("room:0"))
+		})
+	}
 }
 
 // No command is as fast as -max-latency here, so the gap between keys doubles.

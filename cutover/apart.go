@@ -1,0 +1,197 @@
+package cutover
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/cutover/internal/protocol"
+	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// gateApart is the first gate of a Preflight. Without it, no advice about keys is right.
+const gateApart = "two stores"
+
+const (
+	// probesPerMaster is how many probe keys a Preflight writes per master: each master that serves a fair
+	// share of the names has one of them, except once in e^64 times.
+	probesPerMaster = 64
+	// probeLife is the expiry of a probe key, in case its DEL is lost.
+	probeLife = time.Minute
+)
+
+var masterFields = [2]string{"SweepConfig.Masters", "SweepConfig.NewMasters (-new-masters)"}
+
+// errApart is a wrong set-up that a probe key has shown.
+type errApart struct{ have, do string }
+
+func (e errApart) Error() string { return e.have }
+
+// apart is the condition that the sides are different stores, that both clients of a Side are of one store,
+// and that the masters are those of their side. It writes probe keys and deletes them.
+func (s *Store) apart(ctx context.Context, cfg SweepConfig) Gate {
+	g := Gate{Name: gateApart, Have: "different", Need: "different servers", State: GateOpen}
+	for side, masters := range [][]Scanner{cfg.Masters, cfg.NewMasters} {
+		err := s.probe(ctx, protocol.Side(side), masters)
+		if err == nil {
+			continue
+		}
+		wrong := errApart{"not seen", redisx.WithoutArguments(err).Error() + ": permit SET, EXISTS and DEL of keys ~cutover:probe:*, and see that both stores and their masters answer"}
+		_ = errors.As(err, &wrong)
+		g.State, g.Have, g.Do = GateClosed, wrong.have, wrong.do
+		return g
+	}
+	return g
+}
+
+// probe writes keys through the side, and looks for them through its Store, on its masters, and in the other side.
+func (s *Store) probe(ctx context.Context, side protocol.Side, masters []Scanner) error {
+	prefix := internalPrefix + "probe:" + rand.Text() + ":"
+	names := make([]string, probesPerMaster*max(len(masters), 1))
+	for i := range names {
+		names[i] = fmt.Sprint(prefix, i)
+	}
+	if _, err := s.writeProbes(ctx, side, names); err != nil {
+		return err // keys that were written expire
+	}
+	defer s.deleteProbes(ctx, side, names)
+	v, err := s.stores[side].Read(ctx, rmw.Key{Name: names[0]})
+	switch {
+	case err != nil:
+		return fmt.Errorf("the %v store: %w", side, err)
+	case !v.Exists():
+		return errApart{
+			"a wrong client",
+			fmt.Sprintf("the Store of the %v Side does not have the keys of its Redis: give both the same servers", side),
+		}
+	}
+	if err = s.onMasters(ctx, side, masters, names, prefix); err != nil {
+		return err
+	}
+	seen, err := s.writeProbes(ctx, side.Other(), names)
+	if err != nil {
+		return err
+	}
+	defer s.deleteProbes(ctx, side.Other(), names)
+	if seen > 0 {
+		return errApart{
+			"one store",
+			fmt.Sprintf("%d of %d keys that are written through the %v store are in the %v one, too: use another server for one of them, and "+
+				"delete nothing, for such a key has one copy only", seen, len(names), side, side.Other()),
+		}
+	}
+	return nil
+}
+
+// writeProbes writes the keys that do not exist, and returns how many do. A write is never answered by a replica.
+func (s *Store) writeProbes(ctx context.Context, side protocol.Side, names []string) (seen int, err error) {
+	cmds, err := s.inPipeline(ctx, s.mover.clients[side], names, "set", "cutover", "px", probeLife.Milliseconds(), "nx")
+	for _, cmd := range cmds {
+		if errors.Is(cmd.Err(), redis.Nil) {
+			seen++
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("the %v store: %w", side, err)
+	}
+	return seen, err
+}
+
+// deleteProbes deletes the keys. Those of a DEL that fails expire.
+func (s *Store) deleteProbes(ctx context.Context, side protocol.Side, names []string) {
+	_, _ = s.inPipeline(ctx, s.mover.clients[side], names, "del")
+}
+
+// onMasters looks for the keys on the masters of the side. Each key is on one of them, and each of them has keys.
+func (s *Store) onMasters(ctx context.Context, side protocol.Side, masters []Scanner, names []string, prefix string) error {
+	if len(masters) == 0 {
+		return nil
+	}
+	found := map[string]bool{}
+	for i, master := range masters {
+		here, err := s.probesOn(ctx, master, names, prefix)
+		switch {
+		case err != nil:
+			return fmt.Errorf("number %d of %s: %w", i+1, masterFields[side], err)
+		case len(here) == 0:
+			return errApart{
+				"a wrong master",
+				fmt.Sprintf("number %d of %s has no key that is written through the %v store: leave it out, or give it slots there",
+					i+1, masterFields[side], side),
+			}
+		}
+		for _, name := range here {
+			found[name] = true
+		}
+	}
+	if missing := len(names) - len(found); missing > 0 {
+		return errApart{
+			"a missing master",
+			fmt.Sprintf("%d of %d keys of the %v store are on no master: name each of its masters in %s", missing, len(names), side, masterFields[side]),
+		}
+	}
+	return nil
+}
+
+// probesOn returns the keys that the master has. It scans one that has no pipelines.
+func (s *Store) probesOn(ctx context.Context, master Scanner, names []string, prefix string) (here []string, err error) {
+	if client, ok := master.(redis.Cmdable); ok {
+		cmds, err := s.inPipeline(ctx, client, names, "exists")
+		for i, cmd := range cmds {
+			if n, _ := cmd.Int(); n > 0 {
+				here = append(here, names[i])
+			}
+		}
+		if err != nil && strings.HasPrefix(err.Error(), "MOVED ") { // a node of a cluster has some of them
+			err = nil
+		}
+		return here, err
+	}
+	for cursor := uint64(0); ; {
+		scan, err := await(ctx, s.gate, func(ctx context.Context) *redis.ScanCmd { return master.Scan(ctx, cursor, prefix+"*", 1000) })
+		if err != nil {
+			return here, err
+		}
+		page, next, err := scan.Result()
+		for _, name := range page {
+			if strings.HasPrefix(name, prefix) {
+				here = append(here, name)
+			}
+		}
+		if cursor = next; err != nil || cursor == 0 {
+			return here, err
+		}
+	}
+}
+
+// inPipeline sends the command for each name once: a SET NX that is repeated would see its own key. It
+// returns the first error that is not a nil reply.
+func (s *Store) inPipeline(ctx context.Context, client interface{ Pipeline() redis.Pipeliner }, names []string, command string, args ...any) (
+	cmds []*redisx.Command, err error,
+) {
+	for _, name := range names {
+		cmds = append(cmds, &redisx.Command{Cmd: redis.NewCmd(ctx, append([]any{command, name}, args...)...)})
+	}
+	if _, err = await(ctx, s.gate, func(ctx context.Context) error {
+		pipe := client.Pipeline()
+		for _, cmd := range cmds {
+			_ = pipe.Process(ctx, cmd) // queues it
+		}
+		_, err := pipe.Exec(ctx) // each command has its error
+		return err
+	}); err != nil {
+		return nil, err // the commands are still in flight
+	}
+	for _, cmd := range cmds {
+		if one := cmd.Err(); one != nil && !errors.Is(one, redis.Nil) {
+			return cmds, one
+		}
+	}
+	return cmds, nil
+}
