@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -53,8 +54,11 @@ const (
 )
 
 // FromKey reads the stage document that [Publish] writes into both stores, under the key
-// ~cutover:{name}. A process that starts is at Follow if both stores tell that they have none. Complete
-// has no effect while only the old store has it: there, a cut-over to another store may have the same name.
+// ~cutover:{name}. A process that starts is at Follow if both stores tell that they have none.
+//
+// Calls fail with an [rmw.ErrInvalid] while a store answers that it has no document, and the other one has a
+// stage beyond Follow: the process has a wrong store, or a second cut-over has the same name. After Complete,
+// only the new store must have it. Calls fail also if both have lost a Complete that the process has seen.
 func FromKey(name string, old, new rmw.Reader) *Poller {
 	key, err := keyOf(name)
 	if redisx.IsNil(old) || redisx.IsNil(new) {
@@ -66,15 +70,48 @@ func FromKey(name string, old, new rmw.Reader) *Poller {
 		}
 		answers := readBoth(ctx, key, old, new)
 		if last, other := &answers[0], answers[1]; last.err == nil && last.stage.Phase == Complete &&
-			(errors.Is(other.err, errNone) || other.err == nil && other.stage.Phase != Complete) {
+			other.err == nil && other.stage.Phase != Complete {
 			last.err = errHalfComplete
+		}
+		if lacks(answers) == nil {
+			return answers
+		}
+		if redisx.Sleep(ctx, publishTime) == nil { // a Publish may be between its two writes
+			answers = readBoth(ctx, key, old, new)
+		}
+		if err := lacks(answers); err != nil {
+			answers[0].err = refusal{err}
 		}
 		return answers
 	})
 }
 
-var errHalfComplete = fmt.Errorf("%w: the old store has the stage complete, and the new store has not: "+
-	"publish it again, unless a cut-over to another store has this name", rmw.ErrInvalid)
+// publishTime is how long a Publish takes at most from its first write to its second one, unless a store is slow.
+const publishTime = 100 * time.Millisecond
+
+var errHalfComplete = fmt.Errorf("%w: the old store has the stage complete, and the new store has not: publish it again", rmw.ErrInvalid)
+
+// errLost: a process that starts would be at Follow, and create keys where this one does not look.
+var errLost = fmt.Errorf("%w: the stage was complete, and the new store has lost its stage document: "+
+	"see which keys the new store has lost, then restore the document, or deploy the service on the new store without this package",
+	rmw.ErrInvalid)
+
+// lacks returns an error if a store answers that it has no stage document, and must have it. Such a process
+// would serve keys of another cut-over, or create keys where no other process looks.
+func lacks(answers []answer) error {
+	old, new := answers[0], answers[1]
+	side, other := protocol.New, old
+	switch {
+	case old.err == nil && old.stage.Phase != Follow && errors.Is(new.err, errNone):
+	case new.err == nil && new.stage.Phase != Follow && new.stage.Phase != Complete && errors.Is(old.err, errNone):
+		side, other = protocol.Old, new
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: the %v store has the stage %v, and the %v store has no stage document: this process has a wrong %v store, or it is lost; "+
+		"check its address, give a cut-over to another store another name, or publish the stage again",
+		rmw.ErrInvalid, side.Other(), other.stage, side, side)
+}
 
 // FromFile reads the stage document from a file:
 //
@@ -174,6 +211,10 @@ func (s state) after(name string, answers []answer) state {
 		}
 	}
 	s.known = s.known || none == len(answers)
+	if s.stage.Phase == Complete && errors.Is(answers[len(answers)-1].err, errNone) {
+		refused = refusal{errLost}
+		errs = append(errs, errLost)
+	}
 	s.trouble = errors.Join(errs...)
 	switch {
 	case refused.error != nil:

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -56,19 +57,35 @@ func TestStageOfEachPoll(t *testing.T) {
 	five, nine, ended := copying(3, 5), copying(4, 9), doc(5, `"stage":"complete"`)
 	labels := doc(1, `"stage":"copying","percent":3,"labels":["room"],"freeze":true`)
 	newer := `{"version":2,"epoch":3,"phase":{"of":"the future"}}`
-	const is5, is9 = "3 copying 5 %", "4 copying 9 %"
+	begun := doc(1, `"stage":"follow"`)
+	const none, is5, is9 = "0 follow", "3 copying 5 %", "4 copying 9 %"
 	// A process that starts must not take a missing answer for Follow: if the cut-over is complete, it would create
 	// keys in the old store.
 	unknown := func(old, new string) []polled {
 		return []polled{{old, new, "0 follow", "store", rmw.ErrUnavailable}, {down, ended, "5 complete", "down", nil}}
 	}
 	for name, polls := range map[string][]polled{
-		"none":                                {{"", "", "0 follow", "", nil}},
-		"same":                                {{five, five, is5, "", nil}},
-		"the old store is ahead":              {{nine, five, is9, "epoch 3", nil}},
-		"the new store is ahead":              {{five, nine, is9, "epoch 3", nil}},
-		"the new store has none":              {{nine, "", is9, "no stage document", nil}},
-		"the old store has none":              {{"", nine, is9, "no stage document", nil}},
+		"none":                   {{"", "", "0 follow", "", nil}},
+		"same":                   {{five, five, is5, "", nil}},
+		"the old store is ahead": {{nine, five, is9, "epoch 3", nil}},
+		"the new store is ahead": {{five, nine, is9, "epoch 3", nil}},
+		// A process whose new store is another one serves keys that the others do not see, and so does one with
+		// another old store.
+		"the new store has none":           {{nine, "", none, "wrong new store", rmw.ErrInvalid}},
+		"the old store has none":           {{"", nine, is9, "wrong old store", rmw.ErrInvalid}},
+		"the new store has none, complete": {{ended, "", none, "wrong new store", rmw.ErrInvalid}},
+		"the old store has none, complete": {{"", ended, "5 complete", "no stage document", nil}},
+		"the new store has none, follow":   {{begun, "", "1 follow", "no stage document", nil}},
+		"the new store loses its document": {
+			{nine, nine, is9, "", nil}, {nine, "", is9, "wrong new store", rmw.ErrInvalid}, {nine, nine, is9, "", nil},
+		},
+		"the new store is not complete": {{five, five, is5, "", nil}, {ended, five, is5, "publish it again", nil}},
+		// A process that starts afterwards would be at Follow.
+		"complete is lost": {
+			{ended, ended, "5 complete", "", nil}, {"", "", "5 complete", "the new store has lost its stage document", rmw.ErrInvalid},
+			{ended, ended, "5 complete", "", nil}, {"", ended, "5 complete", "no stage document", nil},
+			{down, "", "5 complete", "the new store has lost its stage document", rmw.ErrInvalid},
+		},
 		"same epoch, another stage":           {{copying(4, 1), nine, "4 copying 1 %", "epoch 4", nil}},
 		"one is broken":                       {{`{"version":1,`, nine, is9, "no stage document", nil}},
 		"labels and freeze":                   {{labels, labels, "1 copying 3 % of room, frozen", "", nil}},
@@ -131,17 +148,22 @@ func (p polled) require(t *testing.T, source cutover.Source) {
 	require.ErrorIs(t, err, p.fails)
 	assert.NotErrorIs(t, err, context.DeadlineExceeded, "a timeout of the poll is not that of the call")
 	assert.Equal(t, p.want, fmt.Sprintf("%d %v", got.Epoch, got))
-	if text := map[error]string{rmw.ErrUnavailable: "no stage is known yet", rmw.ErrInvalid: "deploy a newer build"}[p.fails]; text != "" {
-		assert.ErrorContains(t, err, text)
+	switch {
+	case p.fails == rmw.ErrUnavailable:
+		assert.ErrorContains(t, err, "no stage is known yet")
+	case p.fails == rmw.ErrInvalid && strings.Contains(p.trouble, "store"):
+		assert.ErrorContains(t, err, p.trouble)
+	case p.fails == rmw.ErrInvalid:
+		assert.ErrorContains(t, err, "deploy a newer build")
 	}
 }
 
-// A second cut-over of the old store has the same name. Complete of one does not complete the other, whose new
-// store lacks the keys.
+// A second cut-over of the old store has the same name. Its processes are refused: they have another new store, so they
+// would create keys that the others have.
 func TestTwoCutOversOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, new, another := &place{}, &place{}, &place{}
-		ours, theirs := poll(t, old, new), poll(t, old, another)
+		ours, running := poll(t, old, new), poll(t, old, another)
 		require.NoError(t, publish(t.Context(), old, new, forward))
 		nextPoll()
 		require.NoError(t, publish(t.Context(), old, new, complete))
@@ -150,13 +172,31 @@ func TestTwoCutOversOfOneName(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, cutover.Complete, got.Phase)
 		require.NoError(t, ours.Err())
-		got, err = theirs.Stage(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, cutover.Copying, got.Phase)
-		require.ErrorContains(t, theirs.Err(), "publish it again, unless a cut-over to another store has this name")
-		_, err = poll(t, old, another).Stage(t.Context())
-		require.ErrorIs(t, err, rmw.ErrUnavailable, "a process that starts knows no stage")
-		require.ErrorContains(t, err, "a cut-over to another store has this name")
+		for _, theirs := range []*cutover.Poller{running, poll(t, old, another)} {
+			got, err = theirs.Stage(t.Context())
+			require.ErrorIs(t, err, rmw.ErrInvalid)
+			require.ErrorContains(t, err, "give a cut-over to another store another name")
+			assert.Equal(t, cutover.Follow, got.Phase)
+		}
+	})
+}
+
+// A poll between the two writes of a Publish sees one document only, and fails no call.
+func TestPollDuringPublish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, new := &place{}, &place{}
+		p := poll(t, old, new)
+		nextPoll()
+		for range 200 {
+			old.become(doc(1, `"stage":"copying"`))
+			time.Sleep(50 * time.Millisecond)
+			_, err := p.Stage(t.Context())
+			require.NoError(t, err)
+			new.become(doc(1, `"stage":"copying"`))
+			time.Sleep(time.Second - 3*time.Millisecond)
+			old.become("")
+			new.become("")
+		}
 	})
 }
 
@@ -208,6 +248,7 @@ func TestStageWaitsForTheFirstPollOnly(t *testing.T) {
 func TestStageAnswersFromMemory(t *testing.T) {
 	old, new := &place{}, &place{}
 	old.become(doc(1, `"stage":"copying","labels":["room"]`))
+	new.become(doc(1, `"stage":"copying","labels":["room"]`))
 	p := poll(t, old, new)
 	_, err := p.Stage(t.Context())
 	require.NoError(t, err)
