@@ -65,10 +65,18 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 		zero("two homes", report.TwoHomes, "delete them in the new store, and keep mirrors away from these names"),
 		zero("markers with an expiry", report.Expiring, "PERSIST them, and find the process that sends EXPIRE"),
 		zero("no answer", report.Failed, "repair the store that does not answer"))
-	return append(gates,
-		Gate{Name: "keys too large", Have: fmt.Sprint(report.TooLarge.Count), Need: "0 at the end", State: GateOpen},
-		Gate{Name: "keys of other types", Have: fmt.Sprint(report.OtherType.Count), Need: "0 at the end", State: GateOpen},
-		Gate{Name: "hashes with field expiries", Have: fmt.Sprint(report.FieldExpiry.Count), Need: "0 at the end", State: GateOpen}), nil
+	const stay = "they stay in the old store: before Complete, "
+	for _, g := range []Gate{
+		zero("keys too large", report.TooLarge, stay+"make them smaller, or raise Config.MaxSeal (-max-seal)"),
+		zero("keys of other types", report.OtherType, stay+"move them by other means, or name those of other services in SweepConfig.Foreign (-foreign)"),
+		zero("hashes with field expiries", report.FieldExpiry, stay+"HPERSIST their fields, or move them by other means"),
+	} {
+		if g.Need = "0 at the end"; g.State == GateClosed {
+			g.State = GateLater
+		}
+		gates = append(gates, g)
+	}
+	return gates, nil
 }
 
 // zero is the condition that there are no such keys.

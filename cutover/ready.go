@@ -25,6 +25,8 @@ const (
 	GateOpen    GateState = "ready"
 	GateClosed  GateState = "not ready"
 	GateUnknown GateState = "not enough data"
+	// GateLater is a condition of Complete that is not met. It does not keep [Publish] from the first Copying.
+	GateLater GateState = "not yet"
 )
 
 // Evidence is what [Ready] judges.

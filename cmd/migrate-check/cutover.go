@@ -174,7 +174,7 @@ func codeOf(state cutover.GateState) int {
 	switch state {
 	case cutover.GateOpen:
 		return codeOK
-	case cutover.GateClosed:
+	case cutover.GateClosed, cutover.GateLater:
 		return codeDiffers
 	}
 	return codeError

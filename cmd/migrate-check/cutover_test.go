@@ -186,7 +186,7 @@ func TestCutoverSweepsAndVerifies(t *testing.T) {
 	s.beat(0)
 	p := s.try(t, "plan", s.masters()...)
 	assert.Equal(t, codeError, p.code, "the emulated servers have no CONFIG: %s", p.stderr)
-	assert.Contains(t, unwrapped(p.stdout), "keys of other types ready 1 0 at the end")
+	assert.Contains(t, unwrapped(p.stdout), "keys of other types not yet 1 0 at the end")
 	fits(t, p.stdout)
 	keys := []string{"-keys", "room:[0-9]*=room"}
 	r := s.try(t, "sweep", keys...)

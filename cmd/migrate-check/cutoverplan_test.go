@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -105,6 +106,29 @@ func TestCutoverPlanRefusesUnmarkedKeys(t *testing.T) {
 	assert.Equal(t, codeDiffers, r.code, r.stderr)
 	assert.Contains(t, unwrapped(r.stdout), "room:9")
 	require.NoError(t, new.Del(t.Context(), "room:9").Err())
+	assert.Equal(t, codeOK, plan().code)
+}
+
+// Keys that do not move forbid Complete, and not the first move. No condition that is not met is ready.
+func TestCutoverPlanTellsOfKeysThatStay(t *testing.T) {
+	old, _, plan := realSides(t, "get", "room:7")
+	states := func(args ...string) map[string]cutover.GateState {
+		r := plan(append(args, "-json")...)
+		assert.Equal(t, codeDiffers, r.code, r.stderr)
+		var p cutoverPlan
+		require.NoError(t, json.Unmarshal([]byte(r.stdout), &p))
+		states := map[string]cutover.GateState{}
+		for _, g := range p.Gates {
+			states[g.Name] = g.State
+			assert.Equal(t, g.State != cutover.GateOpen, g.Do != "", g.Name)
+		}
+		return states
+	}
+	require.NoError(t, old.SAdd(t.Context(), "room:set", "v").Err())
+	assert.Equal(t, cutover.GateLater, states()["keys of other types"])
+	require.NoError(t, old.Del(t.Context(), "room:set").Err())
+	require.NoError(t, old.Set(t.Context(), "room:8", "more than 8 bytes", 0).Err())
+	assert.Equal(t, cutover.GateLater, states("-max-seal", "8")["keys too large"])
 	assert.Equal(t, codeOK, plan().code)
 }
 
