@@ -31,7 +31,8 @@ stores. An ACTION is:
   sweep     move every key of the old store as the stage says, once
   verify    look at every key in both stores, and write nothing
 
-An ADDRESS is as in migrate-check live. advance changes nothing unless its
+An ADDRESS is as in migrate-check live; redis://HOST:PORT/3 is database 3 of a
+server, which the processes must use, too. advance changes nothing unless its
 conditions hold. freeze and reverse have none. The old store of plan, sweep and
 verify is one server. status looks at some of its keys, at random.
 

@@ -132,6 +132,43 @@ func TestCutoverPlanTellsOfKeysThatStay(t *testing.T) {
 	assert.Equal(t, codeOK, plan().code)
 }
 
+// Every part of an address has an effect, or is refused.
+func TestAddressesNameDatabases(t *testing.T) {
+	old, new, _ := realSides(t, "get", "room:7")
+	in3 := redis.NewClient(&redis.Options{Addr: old.Options().Addr, DB: 3})
+	t.Cleanup(func() { require.NoError(t, in3.Close()) })
+	require.NoError(t, in3.Set(t.Context(), "room:1", "v", 0).Err())
+	const census = "~cutover:{desk}:census"
+	require.NoError(t, in3.HSet(t.Context(), census, "desk-0:1:abcd", `{"epoch":0,"at":"2026-01-02T03:04:05Z"}`).Err())
+	run := func(old string, args ...string) ran {
+		at := []string{"-name", "desk", "-old", old, "-new", new.Options().Addr, "-new-masters", new.Options().Addr}
+		return try(t.Context(), append(append([]string{"cutover"}, args...), at...)...)
+	}
+	url := "redis://" + old.Options().Addr
+	for _, database := range []string{"/3", "?db=3"} {
+		r := run(url+database, "plan")
+		assert.Equal(t, codeOK, r.code, r.stdout+r.stderr)
+		assert.Contains(t, unwrapped(r.stdout), "2 keys of", "the census is one of them")
+	}
+	r := run(url+"/3", "advance", "-percent", "100")
+	assert.Equal(t, codeOK, r.code, r.stdout+r.stderr)
+	assert.EqualValues(t, 1, in3.Exists(t.Context(), "~cutover:{desk}").Val())
+	assert.Zero(t, old.DBSize(t.Context()).Val(), "nothing is written into database 0")
+	for part, want := range map[string]string{
+		"/three": "the database of a URL is one number", "/3?protocol=3": "a URL has no settings", "#3": "a URL has no settings",
+	} {
+		r := run(url+part, "plan")
+		assert.Equal(t, codeError, r.code)
+		assert.Contains(t, unwrapped(r.stderr), "-old: "+want)
+		r = try(t.Context(), "live", url+part)
+		assert.Equal(t, codeError, r.code)
+		assert.Contains(t, unwrapped(r.stderr), "ADDRESS 1: "+want)
+	}
+	r = try(t.Context(), "live", url+"/3")
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, unwrapped(r.stderr), "ADDRESS 1: live counts the commands of a whole server")
+}
+
 // A proxy in front of the old server is no new store: to delete a key "in the new store" would delete its only copy.
 func TestCutoverPlanTellsStoresApart(t *testing.T) {
 	s := newSides(t)

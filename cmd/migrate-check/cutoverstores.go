@@ -74,7 +74,7 @@ func newClient(a live.Address, config *tls.Config) *redis.Client {
 	}
 	if a.Primary != "" {
 		options := &redis.FailoverOptions{
-			MasterName: a.Primary, SentinelAddrs: a.Sentinels, Username: a.Username, Password: a.Password,
+			MasterName: a.Primary, SentinelAddrs: a.Sentinels, Username: a.Username, Password: a.Password, DB: a.DB,
 			Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1,
 		}
 		if config != nil {
@@ -84,7 +84,7 @@ func newClient(a live.Address, config *tls.Config) *redis.Client {
 	}
 	options := proxycompat.Options(proxycompat.Codis32(), a.Host)
 	options.DialerRetries = 1
-	options.Username, options.Password = a.Username, a.Password
+	options.Username, options.Password, options.DB = a.Username, a.Password, a.DB
 	if strings.HasPrefix(a.Host, "/") {
 		options.Network = "unix"
 	}

@@ -154,6 +154,9 @@ func (f *liveFlags) config(words []string, env func(string) (string, bool)) (add
 		if err != nil {
 			return nil, cfg, err
 		}
+		if a.DB != 0 {
+			return nil, cfg, fmt.Errorf("ADDRESS %d: live counts the commands of a whole server: leave out the number of the database", i+1)
+		}
 		addresses = append(addresses, a)
 	}
 	return addresses, cfg, nil

@@ -17,6 +17,7 @@ type Address struct {
 	Host               string // HOST:PORT, or the path of a socket
 	Username, Password string
 	TLS                bool // rediss://
+	DB                 int  // the number of the database
 
 	// Primary, if not empty, is the name of the server at its Sentinels. Host is empty then. The
 	// password is sent to a Sentinel only if it asks for one.
@@ -43,10 +44,9 @@ func (a Address) network() string {
 	return "tcp"
 }
 
-// ParseAddress parses HOST:PORT, redis://USER:PASSWORD@HOST:PORT/0, the same with rediss:// for TLS,
-// the path of a socket, unix://USER:PASSWORD@/PATH, or sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME.
-// It ignores the number of a database: counts are those of the server. Its errors repeat no
-// password.
+// ParseAddress parses HOST:PORT, redis://USER:PASSWORD@HOST:PORT/DB, the same with rediss:// for TLS,
+// the path of a socket, unix://USER:PASSWORD@/PATH?db=DB, or sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME/DB.
+// It refuses any other part of a URL. Its errors repeat no password.
 func ParseAddress(word string) (Address, error) {
 	scheme, rest, isURL := strings.Cut(word, "://")
 	switch {
@@ -79,14 +79,24 @@ func ParseAddress(word string) (Address, error) {
 	if a.Username != "" && a.Password == "" {
 		return Address{}, errors.New("a URL with a user and no password: redis://:PASSWORD@HOST has no user")
 	}
+	db := strings.Trim(u.Path, "/")
 	switch scheme {
 	case "sentinel":
-		a.Host, a.Primary = "", strings.Trim(u.Path, "/")
-		return a, a.readSentinels(hosts)
+		a.Host = ""
+		a.Primary, db, _ = strings.Cut(db, "/")
+		err = a.readSentinels(hosts)
 	case "unix":
-		if a.Host = u.Path; u.Host != "" || len(a.Host) < 2 {
+		if a.Host, db = u.Path, ""; u.Host != "" || len(a.Host) < 2 {
 			return Address{}, errors.New("want unix:///PATH, or unix://USER:PASSWORD@/PATH")
 		}
+	}
+	if err == nil {
+		err = a.readDB(db, u)
+	}
+	if err != nil {
+		return Address{}, err
+	}
+	if scheme == "sentinel" || scheme == "unix" {
 		return a, nil
 	}
 	if u.Hostname() != "" && u.Port() == "" {
@@ -96,6 +106,28 @@ func ParseAddress(word string) (Address, error) {
 		return Address{}, errURL
 	}
 	return a, nil
+}
+
+// readDB reads the number of the database from the path or from the query, which has nothing else.
+func (a *Address) readDB(db string, u *url.URL) error {
+	query, err := url.ParseQuery(u.RawQuery)
+	all := query["db"]
+	delete(query, "db")
+	switch {
+	case err != nil || u.Fragment != "" || len(query) > 0:
+		return errSetting
+	case db != "":
+		all = append(all, db)
+	case len(all) == 0:
+		return nil
+	}
+	if len(all) > 1 {
+		return errDB
+	}
+	if a.DB, err = strconv.Atoi(all[0]); err != nil || a.DB < 0 {
+		return errDB
+	}
+	return nil
 }
 
 // readSentinels parses HOST:PORT,HOST:PORT.
@@ -116,6 +148,9 @@ func (a *Address) readSentinels(hosts string) error {
 }
 
 var (
+	errSetting = errors.New("a URL has no settings such as ?protocol=3 here, except ?db=N: leave them out; TLS is rediss:// or -tls")
+	errDB      = errors.New("the database of a URL is one number, such as redis://HOST:PORT/3, unix:///PATH?db=3 or sentinel://HOST:PORT/NAME/3")
+
 	errSentinel = errors.New("want sentinel://HOST:PORT,HOST:PORT/NAME, with the name that the sentinels have for the primary")
 	errURL      = errors.New("this is no URL such as redis://HOST:PORT or redis://USER:PASSWORD@HOST:PORT; " +
 		"signs such as @ / # ? in a password are written as %40 %2F %23 %3F")

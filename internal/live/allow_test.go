@@ -107,17 +107,20 @@ func TestOneFunctionOpensConnections(t *testing.T) {
 
 func TestParseAddress(t *testing.T) {
 	for word, want := range map[string]Address{
-		"h:1":                             {Host: "h:1"},
-		"[::1]:6379":                      {Host: "[::1]:6379"},
-		"redis://h":                       {Host: "h:6379"},
-		"redis://h:1/3":                   {Host: "h:1"},
-		"rediss://u:p%40ss@h:1":           {Host: "h:1", Username: "u", Password: "p@ss", TLS: true},
-		"REDIS://:hunter2@[::1]:6379/0?x": {Host: "[::1]:6379", Password: "hunter2"},
-		"redis://[::1]":                   {Host: "[::1]:6379"},
-		"/run/redis.sock":                 {Host: "/run/redis.sock"},
-		"unix:///run/redis.sock?db=1":     {Host: "/run/redis.sock"},
-		"unix://u:hunter2@/run/r.sock":    {Host: "/run/r.sock", Username: "u", Password: "hunter2"},
-		"sentinel://s/main":               {Sentinels: []string{"s:26379"}, Primary: "main"},
+		"h:1":                           {Host: "h:1"},
+		"[::1]:6379":                    {Host: "[::1]:6379"},
+		"redis://h":                     {Host: "h:6379"},
+		"redis://h:1/3":                 {Host: "h:1", DB: 3},
+		"redis://h:1/":                  {Host: "h:1"},
+		"rediss://h?db=4":               {Host: "h:6379", DB: 4, TLS: true},
+		"sentinel://s/main/5":           {Sentinels: []string{"s:26379"}, Primary: "main", DB: 5},
+		"rediss://u:p%40ss@h:1":         {Host: "h:1", Username: "u", Password: "p@ss", TLS: true},
+		"REDIS://:hunter2@[::1]:6379/0": {Host: "[::1]:6379", Password: "hunter2"},
+		"redis://[::1]":                 {Host: "[::1]:6379"},
+		"/run/redis.sock":               {Host: "/run/redis.sock"},
+		"unix:///run/redis.sock?db=1":   {Host: "/run/redis.sock", DB: 1},
+		"unix://u:hunter2@/run/r.sock":  {Host: "/run/r.sock", Username: "u", Password: "hunter2"},
+		"sentinel://s/main":             {Sentinels: []string{"s:26379"}, Primary: "main"},
 		"sentinel://:hunter2@s:1,[::1],t:2/main": {
 			Sentinels: []string{"s:1", "[::1]:26379", "t:2"}, Primary: "main", Password: "hunter2"},
 	} {
@@ -129,7 +132,9 @@ func TestParseAddress(t *testing.T) {
 	for _, word := range []string{
 		"h", "h:0", "h:x", ":1", "", "u:hunter2@h:1", "http://u:hunter2@h:1", "redis://u:hunter2 @h", "redis://u:hunter2/x@h:1",
 		"sentinel://u:hunter2@s:1", "sentinel://u:hunter2@/main", "sentinel://u:hunter2@s:x,/main", "unix://u:hunter2@h/x", "unix:///",
-		"redis://u:hunter2%zz@h:1", "redis://u@h:1", "redis://",
+		"redis://h:1/x", "redis://h:1/-1", "redis://h:1/1/2", "redis://h:1/1?db=2", "redis://h:1?db=", "redis://h:1?db=1&db=2", "redis://h:1#1",
+		"redis://h:1?hunter2", "redis://h:1/0?protocol=3", "unix:///p?password=hunter2", "sentinel://s:1/main?x=hunter2", "sentinel://s:1/main/hunter2",
+		"redis://h:1/hunter2", "redis://h:1?db=hunter2", "redis://u:hunter2%zz@h:1", "redis://u@h:1", "redis://",
 		// A password that begins with digits looks like a port.
 		"redis://u:1234/hunter2@h", "redis://:1234/hunter2@h:1", "redis://u:1234#hunter2@h", "redis://:1234?hunter2@h",
 	} {
