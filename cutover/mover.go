@@ -98,9 +98,9 @@ func (m *mover) settle(ctx context.Context, key string, goal goal) (home, error)
 				continue
 			}
 		}
-		side, settled, err := m.take(ctx, key, step, [2]marker.Look{old, new})
-		if err != nil || settled {
-			return side, err
+		h, settled, err := m.take(ctx, key, step, [2]marker.Look{old, new})
+		if err != nil || settled && (h.Stays || !goal.moves || h.Side == goal.to) { // a move the other way only ends halfway
+			return h, err
 		}
 	}
 	return home{}, errTooOften

@@ -71,6 +71,13 @@ func (r Report) Wrong() int {
 	return r.TwoHomes.Count + r.Unmarked.Count + r.Expiring.Count + r.Forgotten.Count + r.Failed.Count
 }
 
+// AtOld says whether no key of the old store is, even in part, in the new one, and whether no name was
+// left out: a way back has ended, and programs without this package miss no key.
+func (r Report) AtOld() bool {
+	return r.Equal+r.ChangedSince+r.Transit.Count+r.Wrong() == 0 && r.LeftOut.Count == 0 &&
+		r.Masters == r.AllMasters && r.NewMasters == r.AllNewMasters && r.NewMasters > 0
+}
+
 // keyState is the state of a key in both stores, at about one moment.
 type keyState struct {
 	is  status

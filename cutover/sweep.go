@@ -23,7 +23,8 @@ type Pass struct {
 	There int
 	// Kept counts the keys that the Stage does not move.
 	Kept int
-	// Completed counts the keys with a half-done move, which this pass completed.
+	// Completed counts the keys with a half-done move, which this pass completed, and then moved to the
+	// side that the Stage wants.
 	Completed int
 	// Gone counts the keys that were deleted or expired after SCAN returned them.
 	Gone int
@@ -53,7 +54,7 @@ func (p Pass) Stay() int {
 
 // Sweep visits each key of the old store once and moves it as the present Stage says: to the new
 // store while Copying, to the old one in Reverse. In every Phase, also under Freeze, it completes
-// the moves that it finds half done. It moves the keys of a batch together, in four pipelines, so
+// the moves that it finds half done; at Complete, they end in the new store. It moves the keys of a batch together, in four pipelines, so
 // that a key waits for its batch only between its seal and its fill.
 //
 // The state of a move is in the keys, so a Sweep may end anywhere, and the next one goes on. Any
@@ -138,9 +139,7 @@ const (
 
 func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, batch int, pass *Pass, pauses *pauses) error {
 	items := mapped(keys, func(key rmw.Key) *item {
-		goal := s.newCall("sweep", key, stage).goal
-		goal.complete = false // a sweep looks at the old store in every Phase
-		return &item{key: key.Name, goal: goal}
+		return &item{key: key.Name, goal: s.newCall("sweep", key, stage).goal}
 	})
 	took, err := s.inPipelines(ctx, items, batch, s.mover.advance)
 	if err != nil {
@@ -211,7 +210,11 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 		pass.FieldExpiry.add(it.key)
 		return nil
 	}
-	h, err := s.mover.settle(ctx, it.key, it.goal)
+	aim := it.goal
+	if aim.complete { // no process looks at the old store, so a half-done move may not end there
+		aim = goal{moves: it.half, to: protocol.New}
+	}
+	h, err := s.mover.settle(ctx, it.key, aim)
 	switch {
 	case it.found == unmarked: // the next look at the key marks it
 		pass.Moved++

@@ -99,41 +99,6 @@ func TestSweepDuringAPublication(t *testing.T) {
 	})
 }
 
-// Verify counts the keys that a crash has left on their way, with their age. A sweep that moves nothing completes their moves.
-func TestSweepCompletesInEveryPhase(t *testing.T) {
-	for _, stage := range []cutover.Stage{follow, complete, {Phase: cutover.Copying}, frozen(reverse)} {
-		for _, way := range []cutover.Stage{forward, reverse} {
-			for last, next := range map[string]string{"seal": "fill", "fill": "mark"} {
-				runShort(t, fmt.Sprint(stage, way, last), stage.Phase == cutover.Follow, func(t *testing.T, r *rig) {
-					r.fill(4)
-					home := [2]string{"list", "string"}
-					if way.Phase == cutover.Reverse {
-						r.swept(forward)
-						home = [2]string{"string", "list"}
-					}
-					r.stopAt(next, r.open(way))
-					sleep(30 * time.Second)
-					report := r.verify(3)
-					assert.Zero(t, report.Wrong())
-					p := r.open(stage)
-					pass := p.sweep(r.old(4))
-					require.NoError(t, p.Close())
-					want := 4
-					if way.Phase == cutover.Reverse && last == "fill" {
-						want = 0 // the old store serves; the seal in the new one is harmless
-					} else {
-						assert.InDelta(t, 30*time.Second, report.OldestTransit, float64(15*time.Second))
-					}
-					assert.Equal(t, [2]int{want, 4 - want}, [2]int{report.Transit.Count, report.Open})
-					assert.Equal(t, cutover.Pass{Scanned: pass.Scanned, Completed: want, Kept: 4 - want}, pass)
-					assert.Equal(t, home, r.where("k1"))
-					r.requireFilled(4)
-				})
-			}
-		}
-	}
-}
-
 // The fills of a batch fail, and nothing is marked before its value has arrived.
 func TestSweepMarksNothingUnfilled(t *testing.T) {
 	for _, action := range []proxytest.Action{proxytest.RefuseWith, proxytest.DropRequest} {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ type runbookStep struct{ number, command, see, ifNot string }
 
 var (
 	inCode     = regexp.MustCompile("`([^`]+)`")
-	repeatStep = regexp.MustCompile(`step (\d+), then step (\d+)`)
+	repeatStep = regexp.MustCompile(`step (\w+), then step (\w+)`)
 )
 
 // runbook returns the assignments before the table, and its rows.
@@ -48,7 +49,7 @@ func runbook(t *testing.T) (variables string, steps []runbookStep) {
 			steps = append(steps, runbookStep{number, inCode.FindStringSubmatch(cells[1])[1], cells[2], cells[3]})
 		}
 	}
-	require.Len(t, steps, 16)
+	require.Len(t, steps, 18)
 	return variables, steps
 }
 
@@ -128,9 +129,11 @@ func (p *runbookPlay) play(s runbookStep, again int) {
 	code, text := cmd.ProcessState.ExitCode(), strings.Join(strings.Fields(string(out)), " ")
 	if repeat := repeatStep.FindStringSubmatch(s.ifNot); code != 0 && repeat != nil && again > 0 {
 		for _, number := range repeat[1:] {
-			n, err := strconv.Atoi(number)
-			require.NoError(p.t, err)
-			p.play(p.steps[n-1], 0)
+			at := slices.IndexFunc(p.steps, func(one runbookStep) bool { return one.number == number })
+			require.NotEqual(p.t, -1, at, "step %s", number)
+			if p.steps[at].number != s.number {
+				p.play(p.steps[at], 0)
+			}
 		}
 		p.play(s, again-1)
 		return

@@ -83,7 +83,13 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 			kept.Cause = nil // an error has no JSON that can be read back
 			err = f.record(cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Verify: &kept})
 		}
-		return code, errors.Join(err, f.writeWalk(w, report, []count{
+		verdict := ""
+		if err == nil {
+			if verdict, err = f.home(ctx, s, report); verdict != "" && verdict != allHome {
+				code = codeDiffers
+			}
+		}
+		return code, errors.Join(err, f.writeWalk(w, report, verdict, []count{
 			{"chosen", report.Chosen, nil},
 			{"left out", report.LeftOut.Count, report.LeftOut.Names},
 			{"in the old store", report.Open, nil},
@@ -109,7 +115,11 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 	if err == nil {
 		err = f.record(cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Pass: &pass})
 	}
-	return code, errors.Join(err, f.writeWalk(w, pass, []count{
+	verdict := ""
+	if err == nil && pass.Moved+pass.Completed+pass.Freed > 0 {
+		verdict = "This pass moved keys: sweep again until a pass moves none, then verify"
+	}
+	return code, errors.Join(err, f.writeWalk(w, pass, verdict, []count{
 		{"chosen", pass.Chosen, nil},
 		{"left out", pass.LeftOut.Count, pass.LeftOut.Names},
 		{"moved", pass.Moved, nil},
@@ -126,6 +136,25 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 	}))
 }
 
+const allHome = "Every key is in the old store"
+
+// home says whether a way back has ended; "" at another stage.
+func (f *cutoverFlags) home(ctx context.Context, s cutoverStores, report cutover.Report) (string, error) {
+	stage, err := cutover.Current(ctx, f.name, s.old, s.new)
+	switch {
+	case err != nil || stage.Phase != cutover.Reverse:
+		return "", err
+	case report.AtOld():
+		return allHome, nil
+	case report.Equal+report.ChangedSince+report.Transit.Count > 0:
+		return fmt.Sprintf("Not every key is in the old store: %s moved or in transit; sweep again, and verify",
+			wrap.Counted(report.Equal+report.ChangedSince+report.Transit.Count, "key")), nil
+	case report.Wrong() > 0:
+		return "Not every key is in the old store: repair the WRONG ones, and verify again", nil
+	}
+	return "Not every key was looked at: name all servers of the new store in -new-masters, and other services' keys in -foreign", nil
+}
+
 // count is a row of the result of a pass.
 type count struct {
 	what  string
@@ -133,7 +162,7 @@ type count struct {
 	names []string
 }
 
-func (f *cutoverFlags) writeWalk(w io.Writer, result any, counts []count) error {
+func (f *cutoverFlags) writeWalk(w io.Writer, result any, verdict string, counts []count) error {
 	if f.json {
 		return encode(w, result)
 	}
@@ -142,6 +171,9 @@ func (f *cutoverFlags) writeWalk(w io.Writer, result any, counts []count) error 
 		table.Row(c.what, int64(c.n), strings.Join(c.names, " "))
 	}
 	say(w, "%s", table)
+	if verdict != "" {
+		say(w, "%s", wrapped(verdict))
+	}
 	return nil
 }
 

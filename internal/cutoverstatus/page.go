@@ -82,7 +82,7 @@ func (p page) KeysTable() *htmlpage.Table {
 		if one.kind == "diverged" && one.n > 0 {
 			count.Mark = string(cutover.GateClosed)
 		}
-		t.Row(htmlpage.Heading(one.name), count, htmlpage.Figure(wrap.Share(one.n, p.Keys.All())))
+		t.Row(htmlpage.Heading(one.name), count, htmlpage.Figure(p.Keys.share(one.n)))
 	}
 	return t
 }

@@ -255,6 +255,7 @@ func (s *Status) ask() {
 		s.NotYet = append(s.NotYet, "frozen: no move begins before freeze -off")
 	}
 	var left int64
+	sampled := false
 	switch s.Stage.Phase {
 	case cutover.Follow:
 		s.Asked = "no key moves; every process follows keys that have moved"
@@ -268,7 +269,7 @@ func (s *Status) ask() {
 		}
 		s.Asked = which + " in the new store"
 		if s.Keys != nil && s.Stage.Percent == 100 && len(s.Stage.Labels) == 0 {
-			left = s.Keys.Old
+			left, sampled = s.Keys.Old, s.Keys.Estimate
 		}
 	case cutover.Complete:
 		s.Asked = "every process uses the new store only"
@@ -279,7 +280,7 @@ func (s *Status) ask() {
 	case cutover.Reverse:
 		s.Asked = "every key in the old store"
 		if s.Keys != nil {
-			left = s.Keys.New
+			left, sampled = s.Keys.New, s.Keys.Estimate
 		}
 	}
 	if left > 0 {
@@ -288,6 +289,9 @@ func (s *Status) ask() {
 		if s.Sweep == nil || s.Sweep.Process == "" {
 			s.NotYet = append(s.NotYet, "no sweep runs")
 		}
+	} else if sampled {
+		s.NotYet = append(s.NotYet, fmt.Sprintf("perhaps: only %s of %s were looked at; sweep until a pass moves none, then verify",
+			wrap.Grouped(int64(s.Keys.Looked)), wrap.Counted(s.Keys.All(), "key")))
 	}
 	if moves && s.Keys != nil && s.Keys.Stay > 0 {
 		s.NotYet = append(s.NotYet, fmt.Sprintf("%s%s cannot move, because of size or type: verify names them",

@@ -193,6 +193,30 @@ func TestKeysAreScaled(t *testing.T) {
 	assert.Nil(t, keys())
 }
 
+// A sample that shows no key to move does not say that there is none.
+func TestSampleIsNoProof(t *testing.T) {
+	for name, full := range map[string]cutover.Report{
+		"reverse": {Open: 990}, "copying": {Equal: 990},
+	} {
+		f := copying()
+		if f.Sweepers = nil; name == "reverse" {
+			f.Present = cutover.Stage{Phase: cutover.Reverse, Epoch: 5}
+		}
+		full.Scanned = cutover.Scanned{Names: 990, Chosen: 990}
+		f.Sample = &full
+		text := strings.Join(strings.Fields(cutoverstatus.New(f).Text()), " ")
+		assert.Contains(t, text, "not yet: perhaps: only 990 of 1,000,000 keys were looked at; sweep until a pass moves none, then verify", name)
+		assert.Contains(t, text, "1,000,000 > 99.7 %", name)
+		assert.Contains(t, text, "in transit 0 < 0.3 %", name)
+
+		f.Names = 990
+		text = strings.Join(strings.Fields(cutoverstatus.New(f).Text()), " ")
+		assert.NotContains(t, text, "perhaps", "every name was looked at")
+		assert.Contains(t, text, "990 100 %", name)
+		assert.Contains(t, text, "in transit 0 0 %", name)
+	}
+}
+
 func TestSweep(t *testing.T) {
 	f := copying()
 	w := cutoverstatus.New(f).Sweep

@@ -51,10 +51,22 @@ func (k Keys) states() []state {
 	}
 }
 
+// share is the share of n keys. A state that a sample of N keys does not show may have 3 in N of all keys: that
+// is the upper limit with 95 % confidence.
+func (k Keys) share(n int64) string {
+	switch all := k.All(); {
+	case !k.Estimate || n > 0 && n < all || k.Looked == 0:
+		return wrap.Share(n, all)
+	case n == 0:
+		return fmt.Sprintf("< %.2g %%", min(300/float64(k.Looked), 100))
+	}
+	return fmt.Sprintf("> %.4g %%", max(100-300/float64(k.Looked), 0))
+}
+
 func (s Status) keysText() string {
 	t := wrap.NewTable("keys", "#number", "#share")
 	for _, state := range s.Keys.states() {
-		t.Row(state.name, state.n, wrap.Share(state.n, s.Keys.All()))
+		t.Row(state.name, state.n, s.Keys.share(state.n))
 	}
 	return t.String()
 }

@@ -195,7 +195,12 @@ func (c *Config) shortcut(s *state, m message, primary int, done bool) bool {
 			s.send(behind)
 		}
 		op := c.Processes[i][p.operation]
-		if op.Kind == Forward || op.Kind == Backward {
+		switch op.Kind {
+		case Forward, Backward:
+			if (op.Kind == Forward) != (m.to == protocol.New) { // the end of a move the other way
+				*p = process{operation: p.operation}
+				return true
+			}
 			*p = process{operation: p.operation + 1}
 			if int(p.operation) == len(c.Processes[i]) {
 				return true
