@@ -45,7 +45,7 @@ func (p Pass) figures() []figure {
 		{"keys too large", p.TooLarge, "raise Config.MaxSeal, or make them smaller"},
 		{"keys of other types", p.OtherType, "copy them behind a fence, and delete the old ones"},
 		{"hashes with field expiries", p.FieldExpiry, "HPERSIST the fields and give the key an expiry, or copy the hashes behind a fence"},
-		{"keys with two values", p.Refused, "delete the new store's values that did not come by a move"},
+		{"keys with two values", p.Refused, "migrate-check cutover repair shows both values, and keeps the one that you name"},
 	}...)
 }
 
@@ -122,7 +122,7 @@ func (r Report) figures(complete bool) []figure {
 	}
 	return append(figures,
 		figure{"keys not moved", Keys{Count: r.Open + r.Stay()}, "sweep, and verify again"},
-		figure{"wrong keys", Keys{Count: r.Wrong()}, "verify names them: find their writer first"})
+		figure{"wrong keys", Keys{Count: r.Wrong()}, "verify names them: find their writer, then migrate-check cutover repair"})
 }
 
 // counted is the number of names in the counts, at least those of the old store.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -30,6 +31,7 @@ stores. An ACTION is:
             -monitor, name blind writers
   sweep     move every key of the old store as the stage says, once
   verify    look at every key in both stores, and write nothing
+  repair    make one store the home of a -key that has two, or no marker
 
 An ADDRESS is as in migrate-check live; redis://HOST:PORT/3 is database 3 of a
 server, which the processes must use, too. advance changes nothing unless its
@@ -50,6 +52,8 @@ Examples:
     -foreign 'billing:*' -new-masters ... -passes sweep.json
   migrate-check cutover advance -name desk -old ... -new ... -to complete \
     -passes sweep.json
+  migrate-check cutover repair -name desk -old ... -new ... -key room:1 \
+    -save repaired.json -keep new
 `
 
 // cutoverFlags are the flags of the subcommand cutover.
@@ -77,6 +81,9 @@ type cutoverFlags struct {
 	timeout     time.Duration
 	http        string
 	freezes     bool
+	key         string
+	keep        string
+	save        string
 	set         map[string]bool // the flags of the command line
 }
 
@@ -104,6 +111,9 @@ func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the conditions and the steps, and change nothing")
 	flags.StringVar(&f.http, "http", "", "status serves a page at this `ADDRESS`, without a password, until it is stopped")
 	flags.BoolVar(&f.freezes, "freeze-on-failover", false, "status -http also freezes within 2 s of a failover or restart of the old store")
+	flags.StringVar(&f.key, "key", "", "repair the key of this `NAME`")
+	flags.StringVar(&f.keep, "keep", "", "repair: the value of this `STORE` stays, old or new; the other one is deleted")
+	flags.StringVar(&f.save, "save", "", "repair first adds both values to this `FILE`, as a line of JSON")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "give up after that long; plan, sweep and verify: only if set")
 }
 
@@ -157,6 +167,13 @@ func runCutover(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
+	if action == "repair" {
+		code, err := f.runRepair(ctx, stores, stdout)
+		if err != nil {
+			return complain(stderr, "cutover", errors.Join(err, stores.diagnose(context.WithoutCancel(ctx))).Error())
+		}
+		return code
+	}
 	a, err := f.run(ctx, action, stores, records)
 	if err != nil {
 		err = errors.Join(err, stores.diagnose(ctx))
@@ -207,8 +224,8 @@ func sayGates(w io.Writer, gates []cutover.Gate) {
 // check checks the flags, and reads the file of -passes.
 func (f *cutoverFlags) check(action string) ([]cutoverstatus.Record, error) {
 	switch {
-	case !slices.Contains([]string{"status", "advance", "freeze", "reverse", "plan", "sweep", "verify"}, action):
-		return nil, fmt.Errorf("ACTION is status, advance, freeze, reverse, plan, sweep or verify, not %q", wrap.WithoutSecrets(action))
+	case !slices.Contains([]string{"status", "advance", "freeze", "reverse", "plan", "sweep", "verify", "repair"}, action):
+		return nil, fmt.Errorf("ACTION is status, advance, freeze, reverse, plan, sweep, verify or repair, not %q", wrap.WithoutSecrets(action))
 	case f.name == "" || f.old == "" || f.new == "":
 		return nil, errors.New("-name, -old and -new are needed")
 	case f.timeout <= 0:
@@ -226,7 +243,7 @@ func (f *cutoverFlags) check(action string) ([]cutoverstatus.Record, error) {
 	case f.http != "" && f.json:
 		return nil, errors.New("-http serves JSON, too, with ?format=json; leave -json out")
 	}
-	if err := f.checkWalk(action); err != nil {
+	if err := cmp.Or(f.checkWalk(action), f.checkRepair(action)); err != nil {
 		return nil, err
 	}
 	return f.records(action)

@@ -228,7 +228,7 @@ func (f *cutoverFlags) checkWalk(action string) error {
 	case f.monitor < 0 || f.maxLatency < 0:
 		return errors.New("-monitor and -max-latency must not be negative")
 	case walks && f.dryRun:
-		return errors.New("-dry-run is for advance, freeze and reverse; verify writes nothing")
+		return errors.New("-dry-run is for advance, freeze, reverse and repair; verify writes nothing")
 	}
 	for flag, patterns := range map[string]string{"keys": f.keys, "foreign": f.foreign} {
 		for one := range strings.SplitSeq(patterns, ",") {
