@@ -10,18 +10,18 @@ import (
 
 // free moves the keys that have a marker in the new store, as far as the stage moves them forward.
 // Names are those of the new store. A key with a value in the old store moves with it.
-func (s *Store) free(ctx context.Context, stage Stage, keys []rmw.Key, batch int, pass *Pass) error {
+func (s *Store) free(ctx context.Context, stage Stage, keys []rmw.Key, batch int, away *outage, pass *Pass) error {
 	var items []*item
 	for _, key := range keys {
 		if stage.Phase == Complete || stage.Phase == Copying && stage.chosen(key) && !stage.Freeze {
 			items = append(items, &item{key: key.Name, goal: goal{moves: true, to: protocol.New, creates: true}})
 		}
 	}
-	if _, err := s.inPipelines(ctx, items, batch, s.mover.free); err != nil {
+	if _, err := s.inPipelines(ctx, items, batch, away, s.mover.free); err != nil {
 		return err
 	}
 	var freed Pass
-	err := s.finishAll(ctx, items, &freed)
+	err := s.finishAll(ctx, items, away, &freed)
 	pass.Freed += freed.Moved + freed.Completed
 	for _, name := range freed.Failed.Names {
 		pass.Failed.add(name)
@@ -36,7 +36,9 @@ func (s *Store) free(ctx context.Context, stage Stage, keys []rmw.Key, batch int
 // free moves keys into the markers that they have in the new store. A key without a marker is there.
 func (m *mover) free(ctx context.Context, items []*item) []time.Duration {
 	var marked, away []*item
-	for i, kind := range m.types(ctx, protocol.New, keysOf(items)) {
+	kinds, errs := m.types(ctx, protocol.New, keysOf(items))
+	for i, kind := range kinds {
+		items[i].err = errs[i]
 		switch kind {
 		case "": // unexpected
 		case "list":
@@ -46,7 +48,9 @@ func (m *mover) free(ctx context.Context, items []*item) []time.Duration {
 		}
 	}
 	for i, new := range m.looks(ctx, protocol.New, keysOf(marked), false) {
-		switch it := marked[i]; {
+		it := marked[i]
+		it.err = new.Err
+		switch {
 		case new.Err != nil:
 		case new.Look.Kind == protocol.Open: // a list that is no marker, or the marker is gone
 			it.found = there

@@ -51,7 +51,7 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 		}
 	} else if len(cfg.NewMasters) > 0 {
 		every := func(_ context.Context, names []string) []string { return names }
-		if err = s.verifyNew(ctx, Stage{}, cfg, &report, every); err != nil {
+		if err = s.verifyNew(ctx, Stage{}, cfg, newOutage(cfg, &report.Scanned), &report, every); err != nil {
 			return gates, err
 		}
 	}

@@ -333,7 +333,9 @@ func (r *rig) dropFrom(match func(args []string) bool) (heal func()) {
 func (r *rig) stopAt(step string, p process) {
 	heal := r.dropFrom(isStep(step))
 	defer heal()
-	_, _ = p.Sweep(r.t.Context(), r.old(16))
+	cfg := r.old(16)
+	cfg.MaxOutage = -1 // the process ends
+	_, _ = p.Sweep(r.t.Context(), cfg)
 	_ = p.Close()
 }
 

@@ -27,7 +27,7 @@ type Scanner interface {
 // SweepConfig says which keys a Sweep or a Verify visits, and how fast.
 type SweepConfig struct {
 	// Masters are clients of every master of the old store. A pass in either direction scans the
-	// old store: each key that has moved has its marker there.
+	// old store: each key that has moved has its marker there. INFO of a master, if it is permitted, tells a restart.
 	Masters []Scanner
 	// NewMasters are clients of every master of the new store, past its proxy. A pass scans them for
 	// names that the old store does not have: keys without a marker, and markers whose key has expired.
@@ -52,6 +52,10 @@ type SweepConfig struct {
 	MaxLatency time.Duration
 	// Slow, if set, is asked once per batch: the pass also halves its rate while it returns true.
 	Slow func() bool
+	// MaxOutage is how long a pass waits for a store that cannot be reached or cannot serve, such as while
+	// a server or proxy restarts. The pass sends the commands again meanwhile, and goes on where it was. After
+	// that time the keys are Failed. Default 30 s; a negative value: it does not wait.
+	MaxOutage time.Duration
 }
 
 // VerifyConfig tunes a [Store.Verify] as a [SweepConfig] does a [Store.Sweep].
@@ -122,6 +126,10 @@ type Scanned struct {
 	Foreign int
 	// LeftOut counts all other names, at which the pass did not look.
 	LeftOut Keys
+	// Outages counts the times that a store was away, and Outage is the time that the pass waited for it:
+	// see SweepConfig.MaxOutage.
+	Outages int
+	Outage  time.Duration
 }
 
 // choose chooses a name for the pass, and counts it.
@@ -169,7 +177,10 @@ const (
 
 // scan calls visit with the chosen keys, until each master of the side has been scanned. A call has the
 // keys of one batch, or of up to maxLanes batches while the pass is slower than Config.Rate.
-func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg SweepConfig, seen *Scanned,
+//
+// The cursor of a SCAN means nothing to a server that has restarted, or to another one after a failover. Such
+// a master is scanned again.
+func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg SweepConfig, away *outage, seen *Scanned,
 	visit func(ctx context.Context, keys []rmw.Key, batch int) error,
 ) error {
 	err := s.invalid
@@ -225,34 +236,61 @@ func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg Swe
 		}
 		return redisx.Sleep(ctx, rest)
 	}
-	err = func() error {
-		for _, master := range masters {
-			for cursor := uint64(0); ; {
-				page, err := await(ctx, s.gate, func(ctx context.Context) *redis.ScanCmd { return master.Scan(ctx, cursor, "", pageSize) })
-				if err == nil {
-					err = page.Err()
+	page := func(master Scanner, cursor uint64) (names []string, next uint64, again bool, err error) {
+		for {
+			page, err := await(ctx, s.gate, func(ctx context.Context) *redis.ScanCmd { return master.Scan(ctx, cursor, "", pageSize) })
+			if err == nil {
+				err = page.Err()
+			}
+			if err == nil {
+				away.ended()
+				names, next = page.Val()
+				return names, next, again, nil
+			}
+			if again = away.another(ctx, err); !again {
+				return nil, 0, false, redisx.Blame(ctx, err)
+			}
+		}
+	}
+	whole := func(master Scanner) (broken bool, err error) {
+		for cursor := uint64(0); ; {
+			names, next, again, err := page(master, cursor)
+			if err != nil {
+				return false, err
+			}
+			broken = broken || again && cursor != 0
+			for _, name := range names {
+				key, ok := seen.choose(&cfg, name)
+				if !ok {
+					continue
 				}
-				if err != nil {
-					return redisx.Blame(ctx, err)
-				}
-				names, next := page.Val()
-				for _, name := range names {
-					key, ok := seen.choose(&cfg, name)
-					if !ok {
-						continue
+				if batch = append(batch, key); len(batch) >= lanes*cfg.Batch {
+					if err := flush(); err != nil {
+						return false, err
 					}
-					if batch = append(batch, key); len(batch) >= lanes*cfg.Batch {
-						if err := flush(); err != nil {
-							return err
-						}
-					}
-				}
-				if cursor = next; cursor == 0 {
-					break
 				}
 			}
-			if err := flush(); err != nil {
-				return err
+			if cursor = next; cursor == 0 {
+				return broken, flush()
+			}
+		}
+	}
+	err = func() error {
+		for _, master := range masters {
+			for again := true; again; {
+				before, err := await(ctx, s.gate, func(ctx context.Context) string { return runID(ctx, master) })
+				if err != nil {
+					return err
+				}
+				broken, err := whole(master)
+				if err != nil {
+					return err
+				}
+				after, err := await(ctx, s.gate, func(ctx context.Context) string { return runID(ctx, master) })
+				if err != nil {
+					return err
+				}
+				again = before != after || before == "" && broken
 			}
 			*scanned++
 		}

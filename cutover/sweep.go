@@ -66,8 +66,8 @@ func (p Pass) Stay() int {
 // and at Complete. A marker there, whose key is gone in the old store, would block the name for every
 // process without this package. Sweep moves the absent key, which removes the marker.
 //
-// Sweep returns when every key was visited, when ctx ends, when the Store is closed, when a SCAN
-// fails, or when all keys of a batch failed. The Pass is valid beside an error, except for the
+// Sweep returns when every key was visited, when ctx ends, when the Store is closed, or when a SCAN or
+// all keys of a batch failed. It waits for a store that is away for up to SweepConfig.MaxOutage before. The Pass is valid beside an error, except for the
 // batch that ctx interrupted: that one completes in the background, and Close waits for it.
 func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
 	first, err := s.stage(ctx)
@@ -75,13 +75,13 @@ func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
 		return Pass{}, redisx.Fail("cutover", "sweep", rmw.Key{}, 0, err)
 	}
 	pass := Pass{Scanned: s.scanned(first)}
-	pauses, began := newPauses(), time.Now().UTC()
+	pauses, began, away := newPauses(), time.Now().UTC(), newOutage(cfg, &pass.Scanned)
 	defer s.cfg.Heartbeat.sweeps(nil)
 	for _, side := range []protocol.Side{protocol.Old, protocol.New} {
 		if side == protocol.New && len(cfg.NewMasters) == 0 || err != nil {
 			continue
 		}
-		err = s.scan(ctx, "sweep", side, cfg, &pass.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
+		err = s.scan(ctx, "sweep", side, cfg, away, &pass.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
 			stage, err := s.stage(ctx)
 			if err != nil {
 				return err
@@ -91,9 +91,9 @@ func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
 			}
 			s.cfg.Heartbeat.sweeps(&Progress{Began: began, Pass: pass})
 			if side == protocol.New {
-				return s.free(ctx, stage, keys, batch, &pass)
+				return s.free(ctx, stage, keys, batch, away, &pass)
 			}
-			return s.sweepBatches(ctx, stage, keys, batch, &pass, pauses)
+			return s.sweepBatches(ctx, stage, keys, batch, away, &pass, pauses)
 		})
 	}
 	pass.Pause = pauses.summary()
@@ -121,6 +121,8 @@ type item struct {
 	// seal is the marker that the value was sealed with.
 	seal  protocol.Nonce
 	value marker.Value
+	// err is that of the last command for an unexpected key.
+	err error
 }
 
 // found is the result of the pipelines for one key.
@@ -137,11 +139,13 @@ const (
 	fieldExpiry
 )
 
-func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, batch int, pass *Pass, pauses *pauses) error {
+func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, batch int, away *outage,
+	pass *Pass, pauses *pauses,
+) error {
 	items := mapped(keys, func(key rmw.Key) *item {
 		return &item{key: key.Name, goal: s.newCall("sweep", key, stage).goal}
 	})
-	took, err := s.inPipelines(ctx, items, batch, s.mover.advance)
+	took, err := s.inPipelines(ctx, items, batch, away, s.mover.advance)
 	if err != nil {
 		return err
 	}
@@ -149,36 +153,62 @@ func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, b
 		pauses.add(d)
 		s.mover.pauses.add(d)
 	}
-	return s.finishAll(ctx, items, pass)
+	return s.finishAll(ctx, items, away, pass)
 }
 
-// inPipelines calls work with batches of the items, and returns its pauses.
-func (s *Store) inPipelines(ctx context.Context, items []*item, batch int, work func(context.Context, []*item) []time.Duration) (
-	[]time.Duration, error,
-) {
-	return await(ctx, s.gate, func(ctx context.Context) (took []time.Duration) {
-		var mu sync.Mutex
-		inLanes(len(items), batch, func(from, to int) {
-			pauses := work(ctx, items[from:to])
-			mu.Lock()
-			defer mu.Unlock()
-			took = append(took, pauses...)
+// inPipelines calls work with batches of the items, and returns its pauses. It calls work again with the items
+// for which a store was away.
+func (s *Store) inPipelines(ctx context.Context, items []*item, batch int, away *outage,
+	work func(context.Context, []*item) []time.Duration,
+) (took []time.Duration, err error) {
+	for {
+		pauses, err := await(ctx, s.gate, func(ctx context.Context) (took []time.Duration) {
+			var mu sync.Mutex
+			inLanes(len(items), batch, func(from, to int) {
+				pauses := work(ctx, items[from:to])
+				mu.Lock()
+				defer mu.Unlock()
+				took = append(took, pauses...)
+			})
+			return took
 		})
-		return took
-	})
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, pauses...)
+		var left []*item
+		for _, it := range items {
+			if it.found == unexpected && redisx.IsAway(it.err) {
+				left = append(left, it)
+			}
+		}
+		if len(left) == 0 {
+			return took, nil
+		}
+		if !away.another(ctx, left[0].err) {
+			return took, ctx.Err()
+		}
+		items = left
+	}
 }
 
 // finishAll counts the keys. It returns an error if all of them failed.
-func (s *Store) finishAll(ctx context.Context, items []*item, pass *Pass) error {
+func (s *Store) finishAll(ctx context.Context, items []*item, away *outage, pass *Pass) error {
 	failed := 0
 	for _, it := range items {
-		if err := s.finish(ctx, it, pass); err != nil && ctx.Err() == nil {
+		err := s.finish(ctx, it, pass)
+		for away.another(ctx, err) {
+			err = s.finish(ctx, it, pass)
+		}
+		if err != nil && ctx.Err() == nil {
 			failed++
 			pass.Failed.add(it.key)
 			pass.Cause = redisx.Fail("cutover", "sweep", rmw.Key{Name: it.key}, 0, redisx.Blame(ctx, err))
 		}
 	}
-	if failed > 0 && failed == len(items) {
+	if failed == 0 {
+		away.ended()
+	} else if failed == len(items) {
 		return fmt.Errorf("all %d keys of a batch failed, the last one: %w", failed, pass.Cause)
 	}
 	return ctx.Err()
@@ -246,7 +276,9 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 // It first asks for the TYPE, which is a hint only: a string or a hash is open, and a list is a marker.
 func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Duration) {
 	var open, marked, away []*item
-	for i, kind := range m.types(ctx, protocol.Old, keysOf(items)) {
+	kinds, errs := m.types(ctx, protocol.Old, keysOf(items))
+	for i, kind := range kinds {
+		items[i].err = errs[i]
 		switch it := items[i]; {
 		case kind == "list":
 			marked = append(marked, it)
@@ -264,6 +296,7 @@ func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Durat
 	var back []*item
 	for i, old := range m.looks(ctx, protocol.Old, keysOf(marked), false) {
 		it := marked[i]
+		it.err = old.Err
 		switch {
 		case old.Err != nil:
 		case old.Look.Kind == protocol.Open && old.Look.Type == "list":
@@ -278,7 +311,9 @@ func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Durat
 		}
 	}
 	for i, new := range m.looks(ctx, protocol.New, keysOf(away), false) {
-		switch it := away[i]; {
+		it := away[i]
+		it.err = new.Err
+		switch {
 		case new.Err != nil:
 		case new.Look.Kind == protocol.Open:
 			it.found = there
@@ -342,6 +377,7 @@ func (m *mover) confirmed(ctx context.Context, side protocol.Side, items []*item
 	}
 	markers := mapped(items, func(it *item) marker.Marker { return marker.Marker{Key: it.key, Nonce: of(it)} })
 	for i, reply := range m.confirmAll(ctx, side, markers) {
+		items[i].err = reply.Err
 		if reply.Err == nil && reply.Look.Nonce == markers[i].Nonce {
 			ok = append(ok, items[i])
 		}
@@ -354,6 +390,7 @@ func (m *mover) each(ctx context.Context, side protocol.Side, items []*item, ste
 	plain func(*item, marker.Look) bool,
 ) (ok []*item) {
 	for i, reply := range m.clients[side].Do(ctx, mapped(items, step)) {
+		items[i].err = reply.Err
 		if reply.Err == nil && plain(items[i], reply.Look) {
 			ok = append(ok, items[i])
 		}

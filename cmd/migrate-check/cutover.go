@@ -75,6 +75,7 @@ type cutoverFlags struct {
 	newMasters  string
 	monitor     time.Duration
 	maxLatency  time.Duration
+	maxOutage   time.Duration
 	off         bool
 	json        bool
 	dryRun      bool
@@ -101,6 +102,7 @@ func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	flags.IntVar(&f.batch, "batch", 16, "sweep `N` keys in one pipeline")
 	flags.IntVar(&f.rate, "rate", 0, "sweep at most `N` keys a second; 0: no limit")
 	flags.DurationVar(&f.maxLatency, "max-latency", 0, "sweep halves its rate while a command on one key takes longer; 0: it does not measure")
+	flags.DurationVar(&f.maxOutage, "max-outage", 30*time.Second, "plan, sweep and verify wait that long for a store that is away, such as a proxy that restarts, and go on; 0: not at all")
 	flags.IntVar(&f.maxSeal, "max-seal", 1<<20, "values above `N` bytes stay")
 	flags.IntVar(&f.replicas, "replicas", 0, "processes have Config.Replicas of `N`; sweep waits for them, too")
 	flags.IntVar(&f.newReplicas, "new-replicas", 0, "processes have Config.NewReplicas of `N`; sweep waits for them, too")

@@ -305,6 +305,7 @@ func TestCutoverUsage(t *testing.T) {
 		"-new-masters is for":       append([]string{"status", "-new-masters", "localhost:3"}, at...),
 		"-monitor is for plan":      append([]string{"verify", "-monitor", "1s"}, at...),
 		"must not be negative":      append([]string{"sweep", "-max-latency", "-1s"}, at...),
+		"-max-outage must not be":   append([]string{"sweep", "-max-outage", "-1s"}, at...),
 		"-off is for freeze":        append([]string{"reverse", "-off"}, at...),
 		"-http is for status":       append([]string{"advance", "-http", ":0"}, at...),
 		"leave -json out":           append([]string{"status", "-http", ":0", "-json"}, at...),

@@ -46,7 +46,10 @@ func (f *cutoverFlags) sweeper(s cutoverStores) (store *cutover.Store, close fun
 func (f *cutoverFlags) walkConfig(s cutoverStores) cutover.SweepConfig {
 	cfg := cutover.SweepConfig{
 		Masters: []cutover.Scanner{s.clients[0]}, Keys: f.choose(), Foreign: f.others(), Batch: f.batch, Rate: f.rate,
-		MaxLatency: f.maxLatency,
+		MaxLatency: f.maxLatency, MaxOutage: f.maxOutage,
+	}
+	if f.maxOutage == 0 {
+		cfg.MaxOutage = -1
 	}
 	for _, master := range s.clients[2:] {
 		cfg.NewMasters = append(cfg.NewMasters, master)
@@ -89,7 +92,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 				code = codeDiffers
 			}
 		}
-		return code, errors.Join(err, f.writeWalk(w, report, verdict, []count{
+		return code, errors.Join(err, f.writeWalk(w, report, report.Scanned, verdict, []count{
 			{"chosen", report.Chosen, nil},
 			{"left out", report.LeftOut.Count, report.LeftOut.Names},
 			{"in the old store", report.Open, nil},
@@ -119,7 +122,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 	if err == nil && pass.Moved+pass.Completed+pass.Freed > 0 {
 		verdict = "This pass moved keys: sweep again until a pass moves none, then verify"
 	}
-	return code, errors.Join(err, f.writeWalk(w, pass, verdict, []count{
+	return code, errors.Join(err, f.writeWalk(w, pass, pass.Scanned, verdict, []count{
 		{"chosen", pass.Chosen, nil},
 		{"left out", pass.LeftOut.Count, pass.LeftOut.Names},
 		{"moved", pass.Moved, nil},
@@ -162,11 +165,14 @@ type count struct {
 	names []string
 }
 
-func (f *cutoverFlags) writeWalk(w io.Writer, result any, verdict string, counts []count) error {
+func (f *cutoverFlags) writeWalk(w io.Writer, result any, scanned cutover.Scanned, verdict string, counts []count) error {
 	if f.json {
 		return encode(w, result)
 	}
 	table := wrap.NewTable("keys", "#count", "first of them")
+	if scanned.Outages > 0 {
+		counts = append(counts, count{"times that a store was away", scanned.Outages, []string{"for", scanned.Outage.Round(time.Millisecond).String()}})
+	}
 	for _, c := range counts {
 		table.Row(c.what, int64(c.n), strings.Join(c.names, " "))
 	}
@@ -217,16 +223,16 @@ func (f *cutoverFlags) walks(action string) bool {
 func (f *cutoverFlags) checkWalk(action string) error {
 	walks := f.walks(action)
 	switch {
-	case !walks && (f.set["batch"] || f.set["rate"] || f.set["max-latency"] || f.set["max-seal"]):
-		return errors.New("-batch, -rate, -max-latency and -max-seal are for plan, sweep and verify")
+	case !walks && (f.set["batch"] || f.set["rate"] || f.set["max-latency"] || f.set["max-seal"] || f.set["max-outage"]):
+		return errors.New("-batch, -rate, -max-latency, -max-outage and -max-seal are for plan, sweep and verify")
 	case !walks && action != "status" && action != "advance" && f.keys+f.foreign != "":
 		return errors.New("-keys and -foreign are for plan, advance, sweep, verify and status")
 	case !walks && action != "advance" && f.newMasters != "":
 		return errors.New("-new-masters is for plan, advance, sweep and verify")
 	case action != "plan" && f.set["monitor"]:
 		return errors.New("-monitor is for plan")
-	case f.monitor < 0 || f.maxLatency < 0:
-		return errors.New("-monitor and -max-latency must not be negative")
+	case f.monitor < 0 || f.maxLatency < 0 || f.maxOutage < 0:
+		return errors.New("-monitor, -max-latency and -max-outage must not be negative")
 	case walks && f.dryRun:
 		return errors.New("-dry-run is for advance, freeze, reverse and repair; verify writes nothing")
 	}

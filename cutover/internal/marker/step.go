@@ -10,10 +10,17 @@ import (
 )
 
 // Step is one run of the script, on one key.
-type Step struct{ args []any }
+type Step struct {
+	args []any
+	// value of a Fill: the time that it has left is that of the moment of sending.
+	value Value
+}
+
+// leftArg is the index of the time that the value of a Fill has left.
+const leftArg = 7
 
 func newStep(key, step, nonce string, args ...any) Step {
-	return Step{append([]any{"evalsha", digest, 1, key, step, nonce}, args...)}
+	return Step{args: append([]any{"evalsha", digest, 1, key, step, nonce}, args...)}
 }
 
 // LookAt returns the state of the key; with value, also the value of a marker that is away.
@@ -32,15 +39,17 @@ func Seal(key string, n, other protocol.Nonce, limit int) Step {
 	return newStep(key, "seal", text(n), text(other), limit)
 }
 
-// Fill replaces the marker n by the value. The time since the value was read does not count as time to
-// live, so make the step just before it is sent.
+// Fill replaces the marker n by the value. The time between the read of the value and the send of the step does not
+// count as time to live.
 func Fill(key string, n protocol.Nonce, v Value) Step {
 	args := make([]any, 0, 2+len(v.Data))
 	args = append(args, v.Type, v.left())
 	for _, d := range v.Data {
 		args = append(args, d)
 	}
-	return newStep(key, "fill", text(n), args...)
+	step := newStep(key, "fill", text(n), args...)
+	step.value = v
+	return step
 }
 
 // Mark says that the value has arrived in the other store.
@@ -59,11 +68,14 @@ func (s Step) key() string { return s.args[3].(string) }
 
 // source is the step with the text of the script.
 func (s Step) source() Step {
-	return Step{append([]any{"eval", source}, s.args[2:]...)}
+	return Step{args: append([]any{"eval", source}, s.args[2:]...), value: s.value}
 }
 
 // command does not let the client repeat the step: its caller looks first.
 func (s Step) command(ctx context.Context) *redisx.Command {
+	if s.value.Left > 0 {
+		s.args[leftArg] = s.value.left()
+	}
 	return &redisx.Command{Cmd: redis.NewCmd(ctx, s.args...)}
 }
 
