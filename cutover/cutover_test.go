@@ -259,21 +259,6 @@ func TestCompleteUsesTheNewStoreOnly(t *testing.T) {
 	})
 }
 
-// A marker that a command has damaged is reported as such, with the key.
-func TestDamagedMarker(t *testing.T) {
-	for element, name := range map[int64]string{1: "state", 2: "nonce"} {
-		run(t, name, func(t *testing.T, r *rig) {
-			r.open(forward).add("x")
-			sleep(time.Second) // the mark
-			require.NoError(t, r.admin(0).LSet(t.Context(), room.Name, element, "nonsense").Err())
-			err := r.open(follow).change(add("y"))
-			require.ErrorIs(t, err, rmw.ErrUnavailable)
-			assert.ErrorContains(t, err, room.Name)
-			assert.ErrorContains(t, err, "the marker of the key cannot be read")
-		})
-	}
-}
-
 func TestInvalid(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	side := cutover.Side{Store: rmwtest.NewMemory(), Redis: rdb}

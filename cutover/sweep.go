@@ -2,6 +2,7 @@ package cutover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -194,7 +195,7 @@ func (s *Store) inPipelines(ctx context.Context, items []*item, batch int, away 
 
 // finishAll counts the keys. It returns an error if all of them failed.
 func (s *Store) finishAll(ctx context.Context, items []*item, away *outage, pass *Pass) error {
-	failed := 0
+	failed, damaged := 0, 0
 	for _, it := range items {
 		err := s.finish(ctx, it, pass)
 		for away.another(ctx, err) {
@@ -202,13 +203,16 @@ func (s *Store) finishAll(ctx context.Context, items []*item, away *outage, pass
 		}
 		if err != nil && ctx.Err() == nil {
 			failed++
+			if errors.Is(err, rmw.ErrWrongKind) {
+				damaged++ // the store has answered
+			}
 			pass.Failed.add(it.key)
 			pass.Cause = redisx.Fail("cutover", "sweep", rmw.Key{Name: it.key}, 0, redisx.Blame(ctx, err))
 		}
 	}
 	if failed == 0 {
 		away.ended()
-	} else if failed == len(items) {
+	} else if failed == len(items) && damaged == 0 {
 		return fmt.Errorf("all %d keys of a batch failed, the last one: %w", failed, pass.Cause)
 	}
 	return ctx.Err()

@@ -2,6 +2,7 @@ package cutover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -126,7 +127,9 @@ func (s *Store) verifyBatches(ctx context.Context, names []string, batch int, aw
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(states, func(st keyState) bool { return st.is != unanswered }) {
+	if !slices.ContainsFunc(states, func(st keyState) bool {
+		return st.is != unanswered || errors.Is(st.err, rmw.ErrWrongKind) // a damaged marker is an answer
+	}) {
 		for i, st := range states {
 			add(names[i], st)
 		}

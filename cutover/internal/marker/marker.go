@@ -4,7 +4,7 @@ package marker
 import (
 	"context"
 	_ "embed" // the script
-	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 //go:embed marker.lua
@@ -146,7 +147,22 @@ func (c Client) sendOnce(ctx context.Context, step Step) (Look, error) {
 	return lookOf(cmd)
 }
 
-var errMarker = errors.New("the marker of the key cannot be read: another program or version has written it; LRANGE shows it")
+var errMarker = fmt.Errorf("%w: the marker of the key is damaged: another program has changed it, such as by LTRIM, LSET or RPUSH. "+
+	"Stop that program; LRANGE shows the rest of the marker, and GET or HGETALL in the other store the value, if it is there. "+
+	"Write the right value to the old store, then delete the key in the new one", rmw.ErrWrongKind)
+
+// whole says whether the data is a value of the type.
+func (v Value) whole() bool {
+	switch n := len(v.Data); v.Type {
+	case "none":
+		return n == 0
+	case "string":
+		return n == 1
+	case "hash":
+		return n > 0 && n%2 == 0
+	}
+	return false
+}
 
 func parse(reply []any) (look Look, ok bool) {
 	words := make([]string, len(reply))
@@ -186,7 +202,8 @@ func parse(reply []any) (look Look, ok bool) {
 	look.For, ok2 = nonce(words[2])
 	left, err := strconv.ParseInt(words[4], 10, 64)
 	look.Value = Value{Type: words[3], Left: left, Data: words[5:], read: time.Now()}
-	return look, ok1 && ok2 && err == nil && look.Nonce != protocol.Nonce{}
+	whole := look.Value.whole() || look.Kind == protocol.Away && len(look.Value.Data) == 0
+	return look, ok1 && ok2 && err == nil && look.Nonce != protocol.Nonce{} && whole
 }
 
 // text returns "hop.id"; "" for the zero Nonce.

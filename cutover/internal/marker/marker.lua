@@ -26,6 +26,7 @@
 --     value if it is away, unless asked for
 --   {'large', TYPE, bytes} if the value is too large to be sealed
 --   {'fields', TYPE} if fields of the hash have an expiry: a seal would drop it
+--   {'damaged'} if another program has changed the marker, as with LTRIM or LSET
 local magic = '~unwatch:9f2c4e7b'
 local step = ARGV[1]
 if redis.replicate_commands then
@@ -131,6 +132,9 @@ local function see()
 end
 
 local kind, marker = see()
+if marker and not ((marker[2] == 'sealed' or marker[2] == 'away') and tonumber(marker[6]) and tonumber(marker[7] or '')) then
+  return {'damaged'}
+end
 local state = marker and marker[2]
 local ours = marker and marker[3] == ARGV[2]
 local problem -- of the first write
@@ -193,6 +197,9 @@ elseif step == 'mark' and state == 'sealed' and ours then
   marker[2] = 'away'
 elseif step == 'unseal' and state == 'sealed' and ours then
   local all = redis.call('LRANGE', KEYS[1], 4, -1)
+  if all[1] == 'string' and #all ~= 4 or all[1] == 'hash' and (#all < 5 or #all % 2 == 0) or all[1] == 'none' and #all ~= 3 then
+    return {'damaged'}
+  end
   problem = open(all[1], left(all[2], all[3]), all, 4)
   if problem and problem ~= true then
     return problem

@@ -85,6 +85,9 @@ func lookOf(cmd *redisx.Command) (Look, error) {
 		return Look{}, err
 	}
 	look, ok := parse(reply)
+	if args := cmd.Args(); len(args) > 6 && args[6] == "value" && look.Kind == protocol.Away { // else it has no value
+		ok = ok && look.Value.whole()
+	}
 	if !ok {
 		return Look{}, errMarker
 	}

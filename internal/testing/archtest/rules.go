@@ -85,7 +85,7 @@ func houseRules() []rule {
 			"the protocol is pure, so that a model can explore it"},
 		{"cutover/internal/model", []string{"cutover/internal/protocol"},
 			"the model explores the protocol itself, not its commands"},
-		{"cutover/internal/marker", []string{"cutover/internal/protocol", goRedis, "internal/redisx"},
+		{"cutover/internal/marker", []string{"rmw", "cutover/internal/protocol", goRedis, "internal/redisx"},
 			"a marker is a script and its replies"},
 		{"cutover", []string{"rmw", "lock", goRedis, histogram, "internal/keyhash", "internal/redisx", "cutover/internal/..."},
 			"moving a key depends on the contract and on one script, not on a path"},
