@@ -162,7 +162,7 @@ func TestSweepCommands(t *testing.T) {
 		}{
 			{func() { r.swept(forward) }, map[string]int{"reserve": n, "seal": n, "fill": n, "mark": n, "type": n}},
 			{func() { r.swept(forward) }, map[string]int{"look": 2 * n, "type": n}},
-			{func() { r.swept(reverse) }, map[string]int{"look": n, "seal": n, "fill": n, "mark": n, "type": n}},
+			{func() { r.swept(reverse) }, map[string]int{"look": n, "touch": n, "seal": n, "fill": n, "mark": n, "type": n}},
 			{func() { r.swept(reverse) }, map[string]int{"type": n}},
 			{func() { r.swept(half) }, nil},
 			{func() { verified = r.verify(16) }, map[string]int{"look": 2 * n, "type": n, "fields": n / 5}}, // every fifth is a hash

@@ -157,6 +157,11 @@ func (m *mover) seal(ctx context.Context, key string, side protocol.Side, other 
 	if ok, err := m.confirm(ctx, side.Other(), key, other); !ok { // a failover must not forget the marker
 		return home{}, false, err
 	}
+	if m.mustTouch(side) {
+		if got, err := m.send(ctx, side.Other(), marker.Touch(key, other)); err != nil || got.Kind != protocol.Away || got.Nonce != other {
+			return home{}, false, err
+		}
+	}
 	n, began := protocol.NewNonce(other.Hop+1), time.Now()
 	got, err := m.send(ctx, side, marker.Seal(key, n, other, m.maxSeal))
 	switch {
@@ -172,6 +177,13 @@ func (m *mover) seal(ctx context.Context, key string, side protocol.Side, other 
 		m.pauses.add(time.Since(began))
 	}
 	return h, settled, err
+}
+
+// mustTouch says whether a move away from the side first touches the marker at the other one. A full server refuses
+// that, and the fill. So the key stays where it is, and is not sealed for a store without room. Forward, a
+// reserve has shown the room; with replicas, a confirm touches the marker.
+func (m *mover) mustTouch(from protocol.Side) bool {
+	return from == protocol.New && m.replicas[protocol.Old] == 0
 }
 
 // behind sends a step on a goroutine of its own. If it fails, the next process that looks at the

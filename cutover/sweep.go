@@ -55,8 +55,8 @@ func (p Pass) Stay() int {
 
 // Sweep visits each key of the old store once and moves it as the present Stage says: to the new
 // store while Copying, to the old one in Reverse. In every Phase, also under Freeze, it completes
-// the moves that it finds half done; at Complete, they end in the new store. It moves the keys of a batch together, in four pipelines, so
-// that a key waits for its batch only between its seal and its fill.
+// the moves that it finds half done; at Complete, they end in the new store. It moves the keys of a batch together,
+// in four pipelines, or five on the way back, so that a key waits for its batch only between its seal and its fill.
 //
 // The state of a move is in the keys, so a Sweep may end anywhere, and the next one goes on. Any
 // number of them may run beside each other and beside updates. A key that is created behind the
@@ -341,6 +341,10 @@ func (m *mover) carry(ctx context.Context, from protocol.Side, items []*item) []
 		return nil
 	}
 	items = m.confirmed(ctx, from.Other(), items, func(it *item) protocol.Nonce { return it.into })
+	if m.mustTouch(from) {
+		items = m.each(ctx, from.Other(), items, func(it *item) marker.Step { return marker.Touch(it.key, it.into) },
+			func(it *item, got marker.Look) bool { return got.Kind == protocol.Away && got.Nonce == it.into })
+	}
 	began := time.Now()
 	sealed := m.each(ctx, from, items, func(it *item) marker.Step {
 		it.seal = protocol.NewNonce(it.into.Hop + 1)

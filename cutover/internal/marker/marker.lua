@@ -18,6 +18,8 @@
 --   unreserve  delete the marker that was never sealed
 --   touch      write the marker as it is, for a WAIT on this connection
 --   fields     look for a hash that a seal refuses because of its fields
+--   touch      write the marker as it is, for a WAIT on this connection, or to see whether
+--              the server has room
 --
 -- A step that finds another state changes nothing, and so do seal, fill and unseal in a slot
 -- that a Redis Cluster moves. Returns the state afterwards:

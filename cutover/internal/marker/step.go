@@ -58,6 +58,9 @@ func Mark(key string, n protocol.Nonce) Step { return newStep(key, "mark", text(
 // Unseal replaces the marker n by its value.
 func Unseal(key string, n protocol.Nonce) Step { return newStep(key, "unseal", text(n)) }
 
+// Touch writes the marker n as it is: the server refuses that if it is full.
+func Touch(key string, n protocol.Nonce) Step { return newStep(key, "touch", text(n)) }
+
 // Unreserve deletes the reservation n.
 func Unreserve(key string, n protocol.Nonce) Step { return newStep(key, "unreserve", text(n)) }
 
