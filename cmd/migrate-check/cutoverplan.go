@@ -138,6 +138,9 @@ type measured struct {
 
 // Scan implements [cutover.Scanner].
 func (m *measured) Scan(ctx context.Context, cursor uint64, match string, count int64) *redis.ScanCmd {
+	if cursor == 0 { // also after a restart of the server, which is scanned again
+		m.n, m.bytes, m.largest = 0, 0, nil
+	}
 	page := m.Client.Scan(ctx, cursor, match, count)
 	names, _ := page.Val()
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
