@@ -231,6 +231,11 @@ func (f *cutoverFlags) blindWriters(ctx context.Context) (cutover.Gate, error) {
 	if err != nil {
 		return g, fmt.Errorf("-monitor: %w", err)
 	}
+	return blindGate(g, report), nil
+}
+
+// blindGate is the condition that MONITOR has shown no blind writer. A report without a line says why.
+func blindGate(g cutover.Gate, report *live.Report) cutover.Gate {
 	lines := 0
 	for _, m := range report.Monitored {
 		lines += m.Lines
@@ -238,6 +243,11 @@ func (f *cutoverFlags) blindWriters(ctx context.Context) (cutover.Gate, error) {
 	g.Have = "0 in " + wrap.Counted(lines, "line")
 	if lines == 0 {
 		g.State, g.Do = cutover.GateUnknown, "run plan under normal load, and see migrate-check live -monitor"
+		for _, why := range report.Incomplete {
+			if strings.Contains(why, "MONITOR") {
+				g.Have, g.Do = "not looked at", why
+			}
+		}
 	}
 	var found []string
 	for _, finding := range report.Findings {
@@ -248,8 +258,8 @@ func (f *cutoverFlags) blindWriters(ctx context.Context) (cutover.Gate, error) {
 		}
 	}
 	if slices.Sort(found); len(found) > 0 {
-		g.State, g.Have = cutover.GateUnknown, fmt.Sprint(len(found))
+		g.State, g.Have = cutover.GateClosed, fmt.Sprint(len(found))
 		g.Do = "stop or fence them, unless they WATCH and read the key first: " + strings.Join(found, "; ")
 	}
-	return g, nil
+	return g
 }

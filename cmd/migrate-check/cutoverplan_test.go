@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -50,10 +51,18 @@ func realSides(t *testing.T, command ...any) (old, new *redis.Client, plan func(
 func TestCutoverPlanNamesBlindWriters(t *testing.T) {
 	_, _, plan := realSides(t, "set", "room:7", "v")
 	r := plan("-monitor", "500ms")
-	assert.Equal(t, codeError, r.code, r.stdout+r.stderr)
+	assert.Equal(t, codeDiffers, r.code, r.stdout+r.stderr)
 	assert.Contains(t, unwrapped(r.stdout), "unless they WATCH and read the key first: SET by billing 127.0.0.1")
 	fits(t, r.stdout)
 	assert.NotContains(t, plan().stdout, "blind writers", "MONITOR is opt-in")
+}
+
+// A plan that could not look for blind writers says why, and is not that of an idle server.
+func TestCutoverPlanSaysWhyMonitorWasNotSent(t *testing.T) {
+	why := "redis:6379 gets 5001 commands a second, so MONITOR was not sent"
+	g := blindGate(cutover.Gate{}, &live.Report{Incomplete: []string{"another", why}})
+	assert.Equal(t, cutover.Gate{State: cutover.GateUnknown, Have: "not looked at", Do: why}, g)
+	assert.Equal(t, "0 in 0 lines", blindGate(cutover.Gate{}, &live.Report{}).Have)
 }
 
 // The plan shows sizes, versions and clocks. A client that only reads is no blind writer.

@@ -16,7 +16,6 @@
 --   mark       the value has arrived in the other store
 --   unseal     replace the marker by its value
 --   unreserve  delete the marker that was never sealed
---   touch      write the marker as it is, for a WAIT on this connection
 --   fields     look for a hash that a seal refuses because of its fields
 --   touch      write the marker as it is, for a WAIT on this connection, or to see whether
 --              the server has room
