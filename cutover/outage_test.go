@@ -2,11 +2,11 @@ package cutover_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,7 +22,8 @@ import (
 // cable is a hook that refuses every command while it is cut.
 type cable struct{ cut *atomic.Bool }
 
-var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+// errRefused is as of the system: go-redis unwraps the error of a handshake.
+var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 
 func (c cable) DialHook(next redis.DialHook) redis.DialHook { return next }
 
