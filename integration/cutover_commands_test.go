@@ -114,11 +114,11 @@ func TestKeyspaceEventsOfAMove(t *testing.T) {
 		kind          rmw.Kind
 		forward, back events
 	}{
-		{"SET k v", rmw.KindString, events{away, "rpush set"}, events{"set", away}},
-		{"SET k v EX 3600", rmw.KindString, events{away, "rpush set expire"}, events{"set expire", away}},
-		{"HSET k f v", rmw.KindHash, events{away, "rpush del hset"}, events{"del hset", away}},
+		{"SET k v", rmw.KindString, events{away, "rpush set"}, events{"lset set", away}},
+		{"SET k v EX 3600", rmw.KindString, events{away, "rpush set expire"}, events{"lset set expire", away}},
+		{"HSET k f v", rmw.KindHash, events{away, "rpush del hset"}, events{"lset del hset", away}},
 		{"EVAL redis.call('HSET',KEYS[1],'f','v')redis.call('EXPIRE',KEYS[1],9999) 1 k", rmw.KindHash,
-			events{away, "rpush expire del hset expire"}, events{"expire del hset expire", away}},
+			events{away, "rpush expire del hset expire"}, events{"lset expire del hset expire", away}},
 	} {
 		require.NoError(t, errors.Join(old.FlushAll(t.Context()).Err(), new.FlushAll(t.Context()).Err()))
 		if _, err := send(t, old.Do, tc.create); !errors.Is(err, redis.Nil) {
