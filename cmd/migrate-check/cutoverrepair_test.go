@@ -174,13 +174,13 @@ func TestCutoverRepairsBesideUpdates(t *testing.T) {
 	require.NoError(t, old.Set(t.Context(), "room:1", "cron", 0).Err())
 	p := s.service(t, atCopying)
 	ctx, cancel := context.WithCancel(t.Context())
-	acked := ""
+	var acked strings.Builder
 	var updates sync.WaitGroup
 	updates.Go(func() {
 		for n := 0; ctx.Err() == nil && n < 2000; n++ {
 			text := fmt.Sprintf(".%d", n)
 			if _, err := p.Update(context.WithoutCancel(ctx), room1, appended(text)); assert.NoError(t, err) {
-				acked += text
+				acked.WriteString(text)
 			}
 		}
 	})
@@ -191,7 +191,7 @@ func TestCutoverRepairsBesideUpdates(t *testing.T) {
 		r = s.try(t, "repair", "-key", "room:1", "-save", filepath.Join(t.TempDir(), "saved"), "-keep", "new")
 	}
 	require.Equal(t, codeOK, r.code, "%s%s", r.stdout, r.stderr)
-	s.requireAll(t, "v+1+2"+acked)
+	s.requireAll(t, "v+1+2"+acked.String())
 }
 
 // An update that arrives between the save and the delete is not deleted: the repair saves and copies it, too.
