@@ -172,7 +172,9 @@ func (s *Store) probesOn(ctx context.Context, master Scanner, names []string, pr
 
 // inPipeline sends the command for each name once: a SET NX that is repeated would see its own key. It
 // returns the first error that is not a nil reply.
-func (s *Store) inPipeline(ctx context.Context, client interface{ Pipeline() redis.Pipeliner }, names []string, command string, args ...any) (
+func (s *Store) inPipeline(ctx context.Context, client interface{ Pipeline() redis.Pipeliner },
+	names []string, command string, args ...any,
+) (
 	cmds []*redisx.Command, err error,
 ) {
 	for _, name := range names {

@@ -177,7 +177,9 @@ func TestSweepCommands(t *testing.T) {
 		}
 		assert.Equal(t, n, verified.Open+verified.Equal)
 		for _, p := range r.proxies {
-			reads := []string{"HELLO", "CLIENT", "INFO", "SCAN", "TYPE", "EVALSHA", "EVAL", "PTTL", "STRLEN", "HSCAN", "HLEN", "GET", "HGETALL"}
+			reads := []string{
+				"HELLO", "CLIENT", "INFO", "SCAN", "TYPE", "EVALSHA", "EVAL", "PTTL", "STRLEN", "HSCAN", "HLEN", "GET", "HGETALL",
+			}
 			for command := range p.Count() {
 				assert.Contains(t, reads, command)
 			}

@@ -186,7 +186,8 @@ func (m *mover) compare(ctx context.Context, names []string, looks []marker.Repl
 		unanswer(states, replies)
 	}
 	for i := range names {
-		if states[i].is == changed && same(i) && sameValue(looks[i].Look.Value, values[i]) && sameExpiry(looks[i].Look.Value, lefts[i], tolerance) {
+		want := looks[i].Look.Value
+		if states[i].is == changed && same(i) && sameValue(want, values[i]) && sameExpiry(want, lefts[i], tolerance) {
 			states[i].is = equal
 		}
 	}

@@ -17,7 +17,8 @@ func (r *rig) full(side int) (room func()) {
 	return r.proxies[side].Inject(proxytest.Fault{
 		Times: -1, Action: proxytest.RefuseWith, Text: "OOM command not allowed when used memory > 'maxmemory'.",
 		Match: func(args []string) bool {
-			return slices.ContainsFunc([]string{"reserve", "seal", "fill", "mark", "touch"}, func(step string) bool { return isStep(step)(args) })
+			steps := []string{"reserve", "seal", "fill", "mark", "touch"}
+			return slices.ContainsFunc(steps, func(step string) bool { return isStep(step)(args) })
 		},
 	})
 }

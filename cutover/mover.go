@@ -168,7 +168,9 @@ func (m *mover) seal(ctx context.Context, key string, side protocol.Side, other 
 	case err != nil:
 		return home{}, false, err
 	case got.TooLarge > 0, got.Kind == protocol.Open: // or of a type that does not move
-		return home{Side: side, Known: true, Stays: true, TooLarge: got.TooLarge > 0, FieldExpiry: got.FieldExpiry, Type: got.Type}, true, nil
+		return home{
+			Side: side, Known: true, Stays: true, TooLarge: got.TooLarge > 0, FieldExpiry: got.FieldExpiry, Type: got.Type,
+		}, true, nil
 	case got.Nonce != n:
 		return home{}, false, nil
 	}

@@ -119,7 +119,8 @@ func (r *Report) add(name string, s keyState) {
 	}
 	named := [statuses]*Keys{
 		inTransit: &r.Transit, large: &r.TooLarge, foreign: &r.OtherType, withFieldExpiry: &r.FieldExpiry, missing: &r.Missing,
-		twoHomes: &r.TwoHomes, noMarker: &r.Unmarked, expiring: &r.Expiring, forgotten: &r.Forgotten, leftover: &r.Leftover, unanswered: &r.Failed,
+		twoHomes: &r.TwoHomes, noMarker: &r.Unmarked, expiring: &r.Expiring, forgotten: &r.Forgotten, leftover: &r.Leftover,
+		unanswered: &r.Failed,
 	}
 	if keys := named[s.is]; keys != nil {
 		keys.add(name)

@@ -149,11 +149,11 @@ func (p polled) require(t *testing.T, source cutover.Source) {
 	assert.NotErrorIs(t, err, context.DeadlineExceeded, "a timeout of the poll is not that of the call")
 	assert.Equal(t, p.want, fmt.Sprintf("%d %v", got.Epoch, got))
 	switch {
-	case p.fails == rmw.ErrUnavailable:
+	case errors.Is(p.fails, rmw.ErrUnavailable):
 		assert.ErrorContains(t, err, "no stage is known yet")
-	case p.fails == rmw.ErrInvalid && strings.Contains(p.trouble, "store"):
+	case errors.Is(p.fails, rmw.ErrInvalid) && strings.Contains(p.trouble, "store"):
 		assert.ErrorContains(t, err, p.trouble)
-	case p.fails == rmw.ErrInvalid:
+	case errors.Is(p.fails, rmw.ErrInvalid):
 		assert.ErrorContains(t, err, "deploy a newer build")
 	}
 }

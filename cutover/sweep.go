@@ -68,7 +68,8 @@ func (p Pass) Stay() int {
 // process without this package. Sweep moves the absent key, which removes the marker.
 //
 // Sweep returns when every key was visited, when ctx ends, when the Store is closed, or when a SCAN or
-// all keys of a batch failed. It waits for a store that is away for up to SweepConfig.MaxOutage before. The Pass is valid beside an error, except for the
+// all keys of a batch failed. It waits for a store that is away for up to SweepConfig.MaxOutage before. The Pass
+// is valid beside an error, except for the
 // batch that ctx interrupted: that one completes in the background, and Close waits for it.
 func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
 	first, err := s.stage(ctx)

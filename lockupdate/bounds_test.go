@@ -67,7 +67,9 @@ func endless(ctx context.Context, _ *lockupdate.Store) (context.Context, context
 }
 
 var bounds = map[string]bound{
-	"MaxWait": {cfg: lockupdate.Config{MaxWait: 100 * time.Millisecond}, ctx: endless, took: 100 * time.Millisecond, want: rmw.ErrUnavailable},
+	"MaxWait": {
+		cfg: lockupdate.Config{MaxWait: 100 * time.Millisecond}, ctx: endless, took: 100 * time.Millisecond, want: rmw.ErrUnavailable,
+	},
 	"deadline": {
 		ctx: func(ctx context.Context, _ *lockupdate.Store) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 100*time.Millisecond)

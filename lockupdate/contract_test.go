@@ -245,7 +245,9 @@ func hangServers(ctx context.Context, p *proxytest.Proxy) {
 // eachProxy calls test with every profile, several servers behind it, and a Config that it permits.
 func eachProxy(t *testing.T, test func(name string, proxy proxytest.Config, cfg lockupdate.Config)) {
 	for name, profile := range profiles(t) {
-		proxy := proxytest.Config{Profile: profile, Engines: 3, InMemory: true, Parallel: 4, ReplicaLag: 20 * time.Millisecond, BackendTimeout: 20 * time.Millisecond}
+		proxy := proxytest.Config{
+			Profile: profile, Engines: 3, InMemory: true, Parallel: 4, ReplicaLag: 20 * time.Millisecond, BackendTimeout: 20 * time.Millisecond,
+		}
 		var cfg lockupdate.Config
 		switch {
 		case profile.Server():

@@ -171,7 +171,8 @@ func (f *cutoverFlags) writeWalk(w io.Writer, result any, scanned cutover.Scanne
 	}
 	table := wrap.NewTable("keys", "#count", "first of them")
 	if scanned.Outages > 0 {
-		counts = append(counts, count{"times that a store was away", scanned.Outages, []string{"for", scanned.Outage.Round(time.Millisecond).String()}})
+		lasted := []string{"for", scanned.Outage.Round(time.Millisecond).String()}
+		counts = append(counts, count{"times that a store was away", scanned.Outages, lasted})
 	}
 	for _, c := range counts {
 		table.Row(c.what, int64(c.n), strings.Join(c.names, " "))

@@ -44,7 +44,8 @@ func openMetrics(ctx context.Context, addr string) (*metrics, error) {
 	m := &metrics{addr: l.Addr().String(), ended: make(chan struct{}), families: map[*observe.Metric]*exposition.Family{}}
 	m.recorder = observe.NewRecorder(m.series, observe.Options{})
 	reports := report.Handler(m.report, rehearsalPolicy())
-	m.server = http.Server{ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	m.server = http.Server{ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute}
+	m.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {
 		case req.URL.Path == "/metrics":
 			w.Header().Set("Content-Type", exposition.Type)
@@ -54,7 +55,7 @@ func openMetrics(ctx context.Context, addr string) (*metrics, error) {
 		default:
 			reports.ServeHTTP(w, req)
 		}
-	})}
+	})
 	go func() {
 		defer close(m.ended)
 		_ = m.server.Serve(l) // until close

@@ -132,8 +132,10 @@ func TestParseAddress(t *testing.T) {
 	for _, word := range []string{
 		"h", "h:0", "h:x", ":1", "", "u:hunter2@h:1", "http://u:hunter2@h:1", "redis://u:hunter2 @h", "redis://u:hunter2/x@h:1",
 		"sentinel://u:hunter2@s:1", "sentinel://u:hunter2@/main", "sentinel://u:hunter2@s:x,/main", "unix://u:hunter2@h/x", "unix:///",
-		"redis://h:1/x", "redis://h:1/-1", "redis://h:1/1/2", "redis://h:1/1?db=2", "redis://h:1?db=", "redis://h:1?db=1&db=2", "redis://h:1#1",
-		"redis://h:1?hunter2", "redis://h:1/0?protocol=3", "unix:///p?password=hunter2", "sentinel://s:1/main?x=hunter2", "sentinel://s:1/main/hunter2",
+		"redis://h:1/x", "redis://h:1/-1", "redis://h:1/1/2", "redis://h:1/1?db=2", "redis://h:1?db=", "redis://h:1?db=1&db=2",
+		"redis://h:1#1",
+		"redis://h:1?hunter2", "redis://h:1/0?protocol=3", "unix:///p?password=hunter2", "sentinel://s:1/main?x=hunter2",
+		"sentinel://s:1/main/hunter2",
 		"redis://h:1/hunter2", "redis://h:1?db=hunter2", "redis://u:hunter2%zz@h:1", "redis://u@h:1", "redis://",
 		// A password that begins with digits looks like a port.
 		"redis://u:1234/hunter2@h", "redis://:1234/hunter2@h:1", "redis://u:1234#hunter2@h", "redis://:1234?hunter2@h",

@@ -24,7 +24,9 @@ func IsAway(err error) bool {
 	case errors.As(err, &broken):
 		return true
 	}
-	for _, cause := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted} {
+	for _, cause := range []error{
+		io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted,
+	} {
 		if errors.Is(err, cause) {
 			return true
 		}

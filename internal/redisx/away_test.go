@@ -19,7 +19,8 @@ func TestIsAway(t *testing.T) {
 	for _, err := range []error{
 		reply("LOADING Redis is loading the dataset in memory"), reply("ERR handle response, backend conn reset"),
 		reply("ERR router is not online"), reply("ERR Connection refused"), reply("ERR max number of clients reached"),
-		reply("READONLY You can't write against a read only replica."), io.EOF, redis.ErrPoolTimeout, net.ErrClosed, context.DeadlineExceeded,
+		reply("READONLY You can't write against a read only replica."),
+		io.EOF, redis.ErrPoolTimeout, net.ErrClosed, context.DeadlineExceeded,
 		&net.OpError{Op: "dial", Err: errors.New("refused")}, fmt.Errorf("in a wrap: %w", io.ErrUnexpectedEOF),
 	} {
 		assert.True(t, redisx.IsAway(err), err)

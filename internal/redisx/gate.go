@@ -153,7 +153,7 @@ func (g *Gate) giveUp() error {
 		g.gaveUp = true
 		close(g.GaveUp)
 	}
-	return fmt.Errorf("Close waited %v for the client, which has not returned (calls: %d, background work: %d); "+ //nolint:staticcheck // a method's name
+	return fmt.Errorf("Close waited %v for the client, which has not returned (calls: %d, background work: %d); "+
 		"close the client, or set its timeouts", CloseLimit, g.calls.Load(), g.work.Load())
 }
 

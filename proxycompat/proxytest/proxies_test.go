@@ -228,7 +228,8 @@ func TestAutoEjectMakesASecondOwner(t *testing.T) {
 // A command that timed out at the proxy is executed all the same.
 func TestTimedOutAndExecuted(t *testing.T) {
 	for _, name := range []string{"codis", "twemproxy"} {
-		bubble(t, proxytest.Config{Profile: profile(t, name), BackendTimeout: time.Millisecond}, func(t *testing.T, p *proxytest.Proxy, _ *redis.Client) {
+		cfg := proxytest.Config{Profile: profile(t, name), BackendTimeout: time.Millisecond}
+		bubble(t, cfg, func(t *testing.T, p *proxytest.Proxy, _ *redis.Client) {
 			w := dial(t, p)
 			p.Sleep(0)
 			assert.True(t, strings.HasPrefix(w.ask("SET k v"), "-ERR "))

@@ -79,7 +79,8 @@ func (h *holder) release() (hint time.Duration, err error) {
 		if readHint != nil {
 			hint = t.Driver.Hint(h.Owner(), readHint)
 		}
-		if redisx.OutcomeOf(err) == redisx.Done || try == transport.Tries || h.queues.gate.GivenUp() || time.Since(began) > h.queues.options.Expiry ||
+		if redisx.OutcomeOf(err) == redisx.Done || try == transport.Tries || h.queues.gate.GivenUp() ||
+			time.Since(began) > h.queues.options.Expiry ||
 			t.Pause(ctx, try) != nil {
 			return hint, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
+	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -187,7 +188,7 @@ func (c *Call) leave(why error) state {
 		case h != nil && !h.detachedLocked() && h.outage != nil && errors.Is(why, rmw.ErrContended): // by MaxWait
 			why = h.outage
 		case errors.Is(why, rmw.ErrContended) && !seen: // by MaxWait
-			why = redisx.Because(rmw.ErrUnavailable, fmt.Errorf("no answer of the store within Config.MaxWait (%v)", c.queues.options.MaxWait))
+			why = transport.NoAnswer(c.queues.options.MaxWait)
 		case ended && seen && !c.blockedSince.IsZero():
 			why = redisx.Because(rmw.ErrContended, why)
 		}

@@ -46,7 +46,10 @@ type Transport struct {
 func New(client Client, d driver.Driver, gate *redisx.Gate, o Options) *Transport {
 	rdb, ok := client.(*redis.Client)
 	deadlines := ok && rdb != nil && rdb.Options().ContextTimeoutEnabled
-	return &Transport{deadlines: deadlines, Driver: d, client: client, gate: gate, batcher: newBatcher(client), breaker: newBreaker(o), options: o, alone: redisx.FlushesAlone(client)}
+	return &Transport{
+		Driver: d, client: client, deadlines: deadlines, alone: redisx.FlushesAlone(client), gate: gate,
+		batcher: newBatcher(client), breaker: newBreaker(o), options: o,
+	}
 }
 
 // Pause waits for RetryDelay, or for ctx.
@@ -75,7 +78,7 @@ func (t *Transport) Do(ctx context.Context, o *Outage, cmds ...*driver.Command) 
 		sent := time.Now()
 		if err := t.send(wait, ctx, cmds); err != nil {
 			if wait.Err() != nil && redisx.EndOf(ctx) == nil {
-				return redisx.Because(rmw.ErrUnavailable, fmt.Errorf("no answer of the store within Config.MaxWait (%v)", t.options.MaxWait))
+				return NoAnswer(t.options.MaxWait)
 			}
 			return err
 		}
@@ -87,6 +90,11 @@ func (t *Transport) Do(ctx context.Context, o *Outage, cmds ...*driver.Command) 
 			return err
 		}
 	}
+}
+
+// NoAnswer is the error of a call that has waited for the store for Config.MaxWait.
+func NoAnswer(limit time.Duration) error {
+	return redisx.Because(rmw.ErrUnavailable, fmt.Errorf("no answer of the store within Config.MaxWait (%v)", limit))
 }
 
 // Query sends commands that only read, in one flush, up to three times while their replies get
