@@ -153,11 +153,47 @@ type again struct{ redis.UniversalClient }
 func (a again) Process(ctx context.Context, cmd redis.Cmder) error {
 	plain := redis.NewCmd(ctx, cmd.Args()...)
 	err := a.UniversalClient.Process(ctx, plain)
-	if c, ok := cmd.(interface{ SetVal(val any) }); ok && err == nil {
-		c.SetVal(plain.Val())
-	}
-	cmd.SetErr(err)
+	take(cmd, plain)
 	return err
+}
+
+func (a again) Pipeline() redis.Pipeliner {
+	return &pipelineAgain{Pipeliner: a.UniversalClient.Pipeline()}
+}
+
+// take gives cmd the reply of plain.
+func take(cmd, plain redis.Cmder) {
+	if c, ok := cmd.(interface{ SetVal(val any) }); ok && plain.Err() == nil {
+		c.SetVal(plain.(*redis.Cmd).Val())
+	}
+	cmd.SetErr(plain.Err())
+}
+
+type pipelineAgain struct {
+	redis.Pipeliner
+	cmds []redis.Cmder
+}
+
+func (p *pipelineAgain) Process(ctx context.Context, cmd redis.Cmder) error {
+	return p.BatchProcess(ctx, cmd)
+}
+
+func (p *pipelineAgain) BatchProcess(ctx context.Context, cmds ...redis.Cmder) error {
+	for _, cmd := range cmds {
+		p.cmds = append(p.cmds, cmd)
+		if err := p.Pipeliner.Process(ctx, redis.NewCmd(ctx, cmd.Args()...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pipelineAgain) Exec(ctx context.Context) ([]redis.Cmder, error) {
+	plain, err := p.Pipeliner.Exec(ctx)
+	for i, cmd := range plain {
+		take(p.cmds[i], cmd)
+	}
+	return p.cmds, err
 }
 
 // naive is a simple lock without a guard: SET NX, GET, SET, DEL.
