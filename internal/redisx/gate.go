@@ -21,13 +21,14 @@ type Gate struct {
 	// GaveUp is closed when Close no longer waits. Then each wait for the client ends.
 	GaveUp chan struct{}
 
-	calls, work atomic.Int64 // that run
-	fns         atomic.Int64 // functions of the user that run, and locks that the user holds
+	calls atomic.Int64 // that run
+	fns   atomic.Int64 // functions of the user that run, and locks that the user holds
 
 	mu      sync.Mutex
 	closed  bool
 	gaveUp  bool
-	quiet   time.Time // when Close was called, or the last function after that has ended
+	drained chan struct{} // closed after Close, when nothing runs any more
+	quiet   time.Time     // when Close was called, or the last function after that has ended
 	running sync.WaitGroup
 }
 
@@ -79,13 +80,7 @@ func (g *Gate) EndFn() {
 
 // Go runs work on a goroutine that Close waits for. Call it only between Enter and Leave, or from other
 // work, so that it is never refused.
-func (g *Gate) Go(work func()) {
-	g.work.Add(1)
-	g.running.Go(func() {
-		defer g.work.Add(-1)
-		work()
-	})
-}
+func (g *Gate) Go(work func()) { g.running.Go(work) }
 
 // Closed reports whether Close was called.
 func (g *Gate) Closed() bool {
@@ -117,33 +112,39 @@ func (g *Gate) Open(d time.Duration) bool {
 func (g *Gate) Close() error {
 	g.mu.Lock()
 	if !g.closed {
-		g.closed, g.quiet = true, time.Now()
+		g.closed, g.quiet, g.drained = true, time.Now(), make(chan struct{})
 		close(g.Closing)
+		go func() {
+			defer close(g.drained)
+			g.running.Wait()
+		}()
 	}
 	g.mu.Unlock()
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		g.running.Wait()
-	}()
-	for {
-		left := CloseLimit
-		if g.fns.Load() == 0 {
-			g.mu.Lock()
-			left -= time.Since(g.quiet)
-			g.mu.Unlock()
-		}
-		if left <= 0 && g.calls.Load()+g.work.Load() > 0 {
-			return g.giveUp()
-		}
-		t := time.NewTimer(left)
+	for g.left() > 0 {
+		t := time.NewTimer(g.left())
 		select {
-		case <-drained:
+		case <-g.drained:
 			t.Stop()
 			return nil
 		case <-t.C:
 		}
 	}
+	select {
+	case <-g.drained:
+		return nil
+	default:
+		return g.giveUp()
+	}
+}
+
+// left is for how long Close waits. It is the whole limit while a function of the user runs.
+func (g *Gate) left() time.Duration {
+	if g.fns.Load() > 0 {
+		return CloseLimit
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return CloseLimit - time.Since(g.quiet)
 }
 
 func (g *Gate) giveUp() error {
@@ -153,8 +154,8 @@ func (g *Gate) giveUp() error {
 		g.gaveUp = true
 		close(g.GaveUp)
 	}
-	return fmt.Errorf("Close waited %v for the client, which has not returned (calls: %d, background work: %d); "+
-		"close the client, or set its timeouts", CloseLimit, g.calls.Load(), g.work.Load())
+	return fmt.Errorf("Close waited %v for the client, which has not returned (calls: %d); "+
+		"close the client, or set its timeouts", CloseLimit, g.calls.Load())
 }
 
 // GivenUp reports whether Close no longer waits.

@@ -178,7 +178,7 @@ func TestCloseGivesUp(t *testing.T) {
 		began := time.Now()
 		err := g.Close()
 		assert.Equal(t, redisx.CloseLimit, time.Since(began))
-		require.EqualError(t, err, "Close waited 10s for the client, which has not returned (calls: 1, background work: 1); "+
+		require.EqualError(t, err, "Close waited 10s for the client, which has not returned (calls: 1); "+
 			"close the client, or set its timeouts")
 		err = <-waits
 		require.ErrorIs(t, err, rmw.ErrClosed)
