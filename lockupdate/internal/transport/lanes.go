@@ -47,6 +47,9 @@ func (t *Transport) sendAlone(wait context.Context, l lane, c caller) error {
 // errHangs refuses commands that have waited for a slot of their lane for Options.MaxOutage.
 var errHangs = fmt.Errorf("%w: a part of the store does not answer, and this key may be there", redisx.ErrNotSent)
 
+// errBusy is a command of lane trial that got no connection in time.
+var errBusy = fmt.Errorf("%w: no connection of the client was free", redisx.ErrNotSent)
+
 // enter waits for a slot of the lane *l, which may change meanwhile. leave gives it back.
 func (t *Transport) enter(wait context.Context, l *lane, cmds []*driver.Command) (leave func(), err error) {
 	b, patience := t.batcher, time.NewTimer(max(t.options.MaxOutage, OpenFor))

@@ -340,6 +340,8 @@ func (t *Transport) roundTrip(ctx context.Context, limit time.Duration, callers 
 		}
 		switch err := c.Err(); {
 		case err == nil:
+		case c.Unsent() && limit > 0 && limited.Err() != nil:
+			c.SetErr(errBusy) // the limit is ours, and the call goes on
 		case c.Unsent():
 			c.SetErr(redisx.NotSent(err))
 		case redisx.LeadsElsewhere(err):
@@ -390,7 +392,7 @@ func (t *Transport) Unreached(err error) bool {
 	if t.options.MaxOutage < 0 || t.breaker.cb == nil {
 		return false
 	}
-	return errors.Is(err, errCircuitOpen) && !errors.Is(err, rmw.ErrOutcomeUnknown) || redisx.Unreached(err)
+	return (errors.Is(err, errCircuitOpen) || errors.Is(err, errBusy)) && !errors.Is(err, rmw.ErrOutcomeUnknown) || redisx.Unreached(err)
 }
 
 // Left returns how long a call that began at began may still wait for the end of o.
