@@ -246,7 +246,8 @@ func hangServers(ctx context.Context, p *proxytest.Proxy) {
 func eachProxy(t *testing.T, test func(name string, proxy proxytest.Config, cfg lockupdate.Config)) {
 	for name, profile := range profiles(t) {
 		proxy := proxytest.Config{
-			Profile: profile, Engines: 3, InMemory: true, Parallel: 4, ReplicaLag: 20 * time.Millisecond, BackendTimeout: 20 * time.Millisecond,
+			Profile: profile, Engines: 3, InMemory: true, Parallel: 4,
+			ReplicaLag: 20 * time.Millisecond, BackendTimeout: 20 * time.Millisecond,
 		}
 		var cfg lockupdate.Config
 		switch {
