@@ -174,13 +174,12 @@ func (s *Store) probesOn(ctx context.Context, master Scanner, names []string, pr
 // returns the first error that is not a nil reply.
 func (s *Store) inPipeline(ctx context.Context, client interface{ Pipeline() redis.Pipeliner },
 	names []string, command string, args ...any,
-) (
-	cmds []*redisx.Command, err error,
-) {
+) ([]*redisx.Command, error) {
+	var cmds []*redisx.Command
 	for _, name := range names {
 		cmds = append(cmds, &redisx.Command{Cmd: redis.NewCmd(ctx, append([]any{command, name}, args...)...)})
 	}
-	if _, err = await(ctx, s.gate, func(ctx context.Context) error {
+	if _, err := await(ctx, s.gate, func(ctx context.Context) error {
 		pipe := client.Pipeline()
 		for _, cmd := range cmds {
 			_ = pipe.Process(ctx, cmd) // queues it

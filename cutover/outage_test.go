@@ -60,13 +60,13 @@ func (r *rig) away(side, n int, kind string, length time.Duration, p process, sc
 	}
 	var began atomic.Int64
 	cut := new(atomic.Bool)
-	seen := 0
+	var seen atomic.Int64
 	fault.Match = func(args []string) bool {
 		switch args[0] {
 		case "hello", "client", "HELLO", "CLIENT":
 			return false
 		}
-		if seen++; seen == n {
+		if seen.Add(1) == int64(n) {
 			began.Store(time.Now().UnixNano())
 			if kind == "refused" {
 				cut.Store(true)

@@ -81,8 +81,9 @@ func TestExpiriesOutliveARestart(t *testing.T) {
 		}, time.Minute, 50*time.Millisecond)
 
 		replica := client(t, servers.Redis(t).Addr)
-		require.NoError(t, replica.SlaveOf(ctx, "127.0.0.1", strings.TrimPrefix(server.Addr, "127.0.0.1:")).Err())
-		require.Eventually(t, func() bool { return replica.Exists(ctx, written...).Val() == int64(len(written)) }, time.Minute, 10*time.Millisecond)
+		require.NoError(t, replica.ReplicaOf(ctx, "127.0.0.1", strings.TrimPrefix(server.Addr, "127.0.0.1:")).Err())
+		arrived := func() bool { return replica.Exists(ctx, written...).Val() == int64(len(written)) }
+		require.Eventually(t, arrived, time.Minute, 10*time.Millisecond)
 		assert.Empty(t, grown(left, expiries(t, replica, written)), "on a new replica")
 
 		require.NoError(t, server.Kill())

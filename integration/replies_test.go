@@ -50,15 +50,15 @@ func refusedWrites(primary string) []refusing {
 	}
 	whole := func(t *testing.T, admin *redis.Client) { rights("+@all")(t, admin, "") }
 	alone := func(t *testing.T, admin *redis.Client) {
-		require.NoError(t, admin.SlaveOf(t.Context(), "NO", "ONE").Err())
+		require.NoError(t, admin.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	}
 	return []refusing{
 		{"READONLY", rmw.ErrUnavailable, func(t *testing.T, admin *redis.Client, _ string) {
-			require.NoError(t, admin.SlaveOf(t.Context(), host, port).Err())
+			require.NoError(t, admin.ReplicaOf(t.Context(), host, port).Err())
 		}, alone, false},
 		{"MASTERDOWN", rmw.ErrUnavailable, func(t *testing.T, admin *redis.Client, _ string) {
 			config("replica-serve-stale-data", "no")(t, admin)
-			require.NoError(t, admin.SlaveOf(t.Context(), "127.0.0.1", "1").Err())
+			require.NoError(t, admin.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
 		}, alone, false},
 		{"OOM", rmw.ErrUnavailable, set("maxmemory", "1"), config("maxmemory", "0"), false},
 		{"NOREPLICAS", rmw.ErrUnavailable, set("min-replicas-to-write", "1"), config("min-replicas-to-write", "0"), false},
@@ -150,7 +150,8 @@ func TestFullServerIsNoUnknownOutcome(t *testing.T) {
 	s := servers.Redis(t)
 	admin := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer admin.Close()
-	rdb := redis.NewClient(&redis.Options{Addr: s.Addr, ConnMaxLifetime: time.Nanosecond, PipelinePoolSize: -1}) // each command needs a new connection
+	// Each command needs a new connection.
+	rdb := redis.NewClient(&redis.Options{Addr: s.Addr, ConnMaxLifetime: time.Nanosecond, PipelinePoolSize: -1})
 	defer rdb.Close()
 	store := lockupdate.New(rdb, lockupdate.Config{MaxOutage: -1})
 	defer store.Close()

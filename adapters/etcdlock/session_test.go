@@ -251,7 +251,8 @@ func TestClosedClient(t *testing.T) {
 	require.Eventually(t, func() bool { return p.count(txn) > 1 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, p.client.Close())
 	_, inspected := p.Inspect(t.Context(), "held")
-	for _, err := range []error{<-waits, p.TryLock(t.Context(), "free", nothing), inspected, p.Check(t.Context(), lock.Sequencer{Name: "held"})} {
+	checked := p.Check(t.Context(), lock.Sequencer{Name: "held"})
+	for _, err := range []error{<-waits, p.TryLock(t.Context(), "free", nothing), inspected, checked} {
 		require.ErrorIs(t, err, rmw.ErrClosed)
 		require.ErrorContains(t, err, "the etcd client was closed")
 		require.False(t, rmw.Retryable(err))
