@@ -56,18 +56,16 @@ func (t *Ticket) Done() <-chan struct{} { return t.done }
 // State tells to whom the commands belong: to the flush, or to the caller again, after all
 // replies or after Claim.
 func (t *Ticket) State() State {
-	switch n := int32(0); {
-	case t == nil:
+	if t == nil {
 		return Outstanding
-	default:
-		if n = t.left.Load(); n > 0 {
-			return Outstanding
-		}
-		if n <= claimed {
-			return Claimed
-		}
-		return Settled
 	}
+	switch n := t.left.Load(); {
+	case n > 0:
+		return Outstanding
+	case n <= claimed:
+		return Claimed
+	}
+	return Settled
 }
 
 // State is the state of a Ticket.
