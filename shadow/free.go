@@ -28,13 +28,14 @@ type free struct {
 
 // chain holds the commits of this process to a scratch key that the audit has not found yet.
 type chain struct {
-	key       rmw.Key
-	last      time.Time // of the last commit
-	acks      []ack
-	latest    link          // that this process has committed
-	dated     ack           // the commit that set the expiry, without its item; later ones keep the expiry
-	compared  bool          // the expiry
-	tolerance time.Duration // between expiries
+	key        rmw.Key
+	last       time.Time // of the last commit
+	acks       []ack
+	latest     link          // that this process has committed
+	dated      ack           // the commit that set the expiry, without its item; later ones keep the expiry
+	datedByKey bool          // by Key.TTL, not by Value.WithTTL
+	compared   bool          // the expiry
+	tolerance  time.Duration // between expiries
 }
 
 // ack is an acknowledged commit.
@@ -72,7 +73,7 @@ func (f *free) race(it *item) {
 	l := &linkUpdate{
 		it: it, key: rmw.Key{Name: scratch("free", it.key, kind), Kind: it.key.Kind, Label: it.key.Label}, id: f.idOf(it),
 	}
-	if it.id&2 == 0 && f.latest(l.key.Name).outdated(it.op.compare.tolerance) {
+	if f.byKey(l) {
 		l.key.TTL = freeTTL
 	}
 	a := ack{item: it, id: l.id, began: time.Now()}
@@ -90,20 +91,20 @@ func (f *free) race(it *item) {
 	f.committed(l, a)
 }
 
-// latest returns the last link of a chain that this process has committed.
-func (f *free) latest(name string) link {
+// byKey reports whether an update is to set the expiry by the key's TTL. The two ways take
+// turns on a chain.
+func (f *free) byKey(l *linkUpdate) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.chains[name]; c != nil {
-		return c.latest
+	if c := f.chains[l.key.Name]; c != nil {
+		return !c.datedByKey && c.latest.outdated(l.it.op.compare.tolerance)
 	}
-	return link{}
+	return l.it.id&2 == 0
 }
 
 // linkUpdate is the update that appends a link. It sets the expiry if that of the link before
 // is outdated, by Value.WithTTL, and always if the key has a TTL. Any other update keeps the
-// expiry. A path may treat the two ways differently, so both are used: the key's TTL by half of
-// the updates that the process expects to set the expiry.
+// expiry. A path may treat the two ways differently, so both are used.
 type linkUpdate struct {
 	it            *item
 	key           rmw.Key
@@ -146,7 +147,7 @@ func (f *free) committed(l *linkUpdate, a ack) {
 		c.latest = l.after
 	}
 	if l.after.dated == l.id && (a.n > c.dated.n || a.n == 1) {
-		c.dated, c.compared = a, false
+		c.dated, c.datedByKey, c.compared = a, l.key.TTL > 0, false
 		c.dated.item = nil // its values may be large
 	}
 	c.acks = append(c.acks, a)
