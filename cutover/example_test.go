@@ -2,6 +2,7 @@ package cutover_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -58,6 +59,44 @@ func Example() {
 type live struct{ present atomic.Pointer[cutover.Stage] }
 
 func (l *live) Stage(context.Context) (cutover.Stage, error) { return *l.present.Load(), nil }
+
+// snippet:flag
+// flag is a cutover.Source whose stage comes from a feature flag: a number of percent, or below 0 for the way back.
+type flag struct {
+	value func(ctx context.Context, last int64) (int64, error) // with OpenFeature client.IntValue: last is its default
+	last  atomic.Int64
+}
+
+func (f *flag) Stage(ctx context.Context) (cutover.Stage, error) {
+	percent, _ := f.value(ctx, f.last.Load()) // last, if the flag cannot be evaluated
+	f.last.Store(percent)
+	if percent < 0 {
+		return cutover.Stage{Phase: cutover.Reverse}, nil
+	}
+	return cutover.Stage{Phase: cutover.Copying, Percent: int(min(percent, 100))}, nil
+}
+
+// endsnippet
+
+// A feature flag moves keys forward and back. An outage of the flag system keeps the last stage.
+func ExampleSource() {
+	ctx, answers := context.Background(), []int64{0, 5}
+	source := &flag{value: func(_ context.Context, last int64) (int64, error) {
+		if len(answers) == 0 {
+			return last, errors.New("the flag system is down")
+		}
+		next := answers[0]
+		answers = answers[1:]
+		return next, nil
+	}}
+	for range 3 {
+		fmt.Println(source.Stage(ctx))
+	}
+	// Output:
+	// copying 0 % <nil>
+	// copying 5 % <nil>
+	// copying 5 % <nil>
+}
 
 func server(profile *proxycompat.Profile) (rdb *redis.Client, stop func()) {
 	s, err := proxytest.Start(proxytest.Config{Profile: profile, InMemory: true})
