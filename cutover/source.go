@@ -69,15 +69,12 @@ func FromKey(name string, old, new rmw.Reader) *Poller {
 			return []answer{{err: refusal{err}}}
 		}
 		answers := readBoth(ctx, key, old, new)
+		if differ(answers) && redisx.Sleep(ctx, publishTime) == nil {
+			answers = readBoth(ctx, key, old, new) // a Publish was between its two writes
+		}
 		if last, other := &answers[0], answers[1]; last.err == nil && last.stage.Phase == Complete &&
 			other.err == nil && other.stage.Phase != Complete {
 			last.err = errHalfComplete
-		}
-		if lacks(answers) == nil {
-			return answers
-		}
-		if redisx.Sleep(ctx, publishTime) == nil { // a Publish may be between its two writes
-			answers = readBoth(ctx, key, old, new)
 		}
 		if err := lacks(answers); err != nil {
 			answers[0].err = refusal{err}
@@ -95,6 +92,17 @@ var errHalfComplete = fmt.Errorf("%w: the old store has the stage complete, and 
 var errLost = fmt.Errorf("%w: the stage was complete, and the new store has lost its stage document: "+
 	"see which keys the new store has lost, then restore the document, or deploy the service on the new store without this package",
 	rmw.ErrInvalid)
+
+// differ reports whether both stores answer, and not the same.
+func differ(answers []answer) bool {
+	old, new := answers[0], answers[1]
+	for _, a := range answers {
+		if a.err != nil && !errors.Is(a.err, errNone) {
+			return false
+		}
+	}
+	return errors.Is(old.err, errNone) != errors.Is(new.err, errNone) || encode(old.stage) != encode(new.stage)
+}
 
 // lacks returns an error if a store answers that it has no stage document, and must have it. Such a process
 // would serve keys of another cut-over, or create keys where no other process looks.

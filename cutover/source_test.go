@@ -200,6 +200,25 @@ func TestPollDuringPublish(t *testing.T) {
 	})
 }
 
+// A Publish is no trouble of a process that polls between its two writes: a heartbeat of that moment would bar the next step.
+func TestPublishIsNoTrouble(t *testing.T) {
+	for _, phase := range []string{`"stage":"follow"`, `"stage":"copying"`} {
+		synctest.Test(t, func(t *testing.T) {
+			old, new := &place{}, &place{}
+			p := poll(t, old, new)
+			nextPoll()
+			for epoch := range 200 {
+				old.become(doc(epoch+1, phase))
+				time.Sleep(50 * time.Millisecond)
+				require.NoError(t, p.Err())
+				new.become(doc(epoch+1, phase))
+				time.Sleep(time.Second - 3*time.Millisecond)
+				require.NoError(t, p.Err())
+			}
+		})
+	}
+}
+
 func TestPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, new := &place{}, &place{}

@@ -113,7 +113,9 @@ func (p *runbookPlay) awaitProcesses() {
 		require.NoError(p.t, err)
 		census, err := cutover.Census(p.t.Context(), "desk", p.stores[0])
 		require.NoError(p.t, err)
-		if len(census) == 2 && census[0].Epoch == stage.Epoch && census[1].Epoch == stage.Epoch {
+		if len(census) == 2 && !slices.ContainsFunc(census, func(one cutover.Process) bool {
+			return one.Epoch != stage.Epoch || one.Error != ""
+		}) {
 			return
 		}
 	}
