@@ -117,8 +117,10 @@ type Config struct {
 	// programs that hold the lock and write without a guard, as Redisson's RLock with a
 	// plain SET: with LockOnDemand their writes and those of an Update can overwrite each
 	// other. Two processes may then run their fn at the same time; one of them runs again.
-	// lock.Token takes the lock when it is called; until then lock.StateOf is lock.Lost. docs/guarantees.md lists all
-	// differences. It cannot be combined with SoleWriter. Default false.
+	// Within an fn without the lock, lock.StateOf is lock.Lost, and lock.Token,
+	// lock.SequencerOf and WithLock of its key return rmw.ErrUnsupported: call Update
+	// within a WithLock. docs/guarantees.md lists all differences. It cannot be combined
+	// with SoleWriter. Default false.
 	LockOnDemand bool
 
 	// WaitForReply has a call send its commands from its own goroutine. If ctx

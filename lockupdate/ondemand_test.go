@@ -140,29 +140,23 @@ func TestOnDemandAfterContention(t *testing.T) {
 	})
 }
 
-// MaxHold ends the ctx of fn, and the next call runs, also if fn has taken the lock for a token.
+// MaxHold ends the ctx of fn, and the next call runs.
 func TestOnDemandMaxHold(t *testing.T) {
-	for _, token := range []bool{false, true} {
-		withFixture(t, lockupdate.Config{LockOnDemand: true, MaxHold: time.Second}, func(t *testing.T, f *fixture) {
-			began := time.Now()
-			first := start(t.Context(), f.store, testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-				if token {
-					_, err := locking.Token(ctx)
-					assert.NoError(t, err)
-				}
-				<-ctx.Done()
-				assert.LessOrEqual(t, time.Since(began), time.Second)
-				assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
-				time.Sleep(time.Minute)
-				return rmw.String(cur.Text() + "late"), nil
-			})
-			f.update(testKey, appendText("x"))
-			assert.Less(t, time.Since(began), 1100*time.Millisecond)
-			wait(first)
-			require.ErrorIs(t, first.err, rmw.ErrLockLost)
-			assert.Equal(t, "x", f.text(testKey))
+	withFixture(t, lockupdate.Config{LockOnDemand: true, MaxHold: time.Second}, func(t *testing.T, f *fixture) {
+		began := time.Now()
+		first := start(t.Context(), f.store, testKey, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+			<-ctx.Done()
+			assert.LessOrEqual(t, time.Since(began), time.Second)
+			assert.ErrorIs(t, context.Cause(ctx), rmw.ErrLockLost)
+			time.Sleep(time.Minute)
+			return rmw.String(cur.Text() + "late"), nil
 		})
-	}
+		f.update(testKey, appendText("x"))
+		assert.Less(t, time.Since(began), 1100*time.Millisecond)
+		wait(first)
+		require.ErrorIs(t, first.err, rmw.ErrLockLost)
+		assert.Equal(t, "x", f.text(testKey))
+	})
 }
 
 // Close waits for an update whose fn has run, even if its commit is refused and it has to wait for
@@ -183,8 +177,7 @@ func TestOnDemandClose(t *testing.T) {
 	})
 }
 
-// lock.Token, lock.SequencerOf and WithLock within fn take the lock. If the key has changed since fn began, fn runs
-// again.
+// An fn without the lock has no token and no critical section. Within a WithLock of the key it has both.
 func TestOnDemandToken(t *testing.T) {
 	for name, take := range map[string]func(ctx context.Context, s *lockupdate.Store) error{
 		"token": func(ctx context.Context, _ *lockupdate.Store) error {
@@ -200,114 +193,24 @@ func TestOnDemandToken(t *testing.T) {
 		},
 		"section": func(ctx context.Context, s *lockupdate.Store) error { return s.WithLock(ctx, "s", nothing) },
 	} {
-		for _, changed := range []bool{false, true} {
-			bubbleWithKey(t, name, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
-				calls := 0
-				res := f.update(key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					if calls++; changed && calls == 1 {
-						f.writeBeside()
-					}
-					assert.Equal(t, calls == 1, locking.StateOf(ctx) == locking.Lost)
-					if err := take(ctx, f.store); err != nil {
-						return rmw.Value{}, err
-					}
-					assert.Equal(t, locking.Safe, locking.StateOf(ctx))
-					h, err := f.store.Inspect(t.Context(), "s")
-					assert.NoError(t, err)
-					assert.NotEmpty(t, h.Owner, "the lock is held")
-					return rmw.String(cur.Text() + "x"), nil
-				})
-				if name == "token" {
-					assert.NotZero(t, res.Token)
-				}
-				attempts, text := 1, "wwwx"
-				if changed {
-					attempts, text = 2, "theirsx"
-				}
-				assert.Equal(t, attempts, res.Attempts)
-				assert.Equal(t, text, f.text(key))
-			})
-		}
-	}
-}
-
-// If Token fails because another process holds the lock, fn handles the error, and its write is
-// guarded.
-func TestOnDemandTokenIsRefused(t *testing.T) {
-	withFixture(t, lockupdate.Config{LockOnDemand: true, MaxWait: time.Second}, func(t *testing.T, f *fixture) {
-		other := f.another(lockupdate.Config{})
-		for _, own := range []error{nil, errRoomFull} {
-			var held locking.Hold
-			_, err := f.store.Update(t.Context(), testKey, func(ctx context.Context, _ rmw.Value) (rmw.Value, error) {
-				held = f.hold(t.Context(), other, "s")
-				_, err := locking.Token(ctx)
-				require.ErrorIs(t, err, rmw.ErrContended)
-				return rmw.String("x"), own
-			})
-			if own != nil {
-				require.Equal(t, own, err, "an error of fn is returned as it is")
-			} else {
-				require.ErrorIs(t, err, rmw.ErrContended)
+		bubbleWithKey(t, name, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
+			var err error
+			fn := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+				err = take(ctx, f.store)
+				return rmw.String(cur.Text() + "x"), nil
 			}
-			require.NoError(t, held.Unlock())
-			lockupdate.Settle(other)
-			f.settle()
-			time.Sleep(2 * time.Second)
-		}
-		f.update(testKey, appendText("x"))
-	})
-}
-
-// An fn that asks for a token keeps its place in front of the calls that joined behind it, also if it
-// asks in vain, panics or runs again.
-func TestOnDemandTokenKeepsItsPlace(t *testing.T) {
-	for name, end := range map[string]func(f *fixture, attempt int){
-		"return": func(*fixture, int) {},
-		"panic":  func(*fixture, int) { panic("a bug") },
-		"again": func(f *fixture, attempt int) {
-			if attempt == 1 {
-				f.writeBeside()
-			}
-		},
-	} {
-		for _, refused := range []bool{false, true} {
-			bubbleWithKey(t, name, onDemand, func(t *testing.T, f *fixture, key rmw.Key) {
-				other := f.another(lockupdate.Config{})
-				var behind *pendingCall
-				attempt := 0
-				fn := func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-					attempt++
-					if behind == nil {
-						var held locking.Hold
-						if refused {
-							held = f.hold(t.Context(), other, "s")
-						}
-						behind = start(t.Context(), f.store, key, appendText("2"))
-						_, err := locking.Token(timeout(ctx, t, 50*time.Millisecond))
-						if refused {
-							assert.ErrorIs(t, err, context.DeadlineExceeded)
-							require.NoError(t, held.Unlock())
-						} else {
-							assert.NoError(t, err)
-						}
-					}
-					time.Sleep(time.Second)
-					assert.False(t, behind.ended(), "the call behind has run")
-					end(f, attempt)
-					return rmw.String(cur.Text() + "1"), nil
-				}
-				func() {
-					defer func() { _ = recover() }()
-					_, err := f.store.Update(t.Context(), key, fn)
-					assert.NoError(t, err)
-				}()
-				succeed(t, behind)
-				assert.Equal(t, 1, behind.res.Attempts)
-				assert.Equal(t, map[string]string{"return": "www12", "panic": "www2", "again": "theirs12"}[name], f.text(key))
-				f.waitReleases()
-				assert.False(t, f.hasLock("s"))
-			})
-		}
+			f.update(key, fn)
+			require.ErrorIs(t, err, rmw.ErrUnsupported)
+			assert.ErrorContains(t, err, "call Update within a WithLock of the same key")
+			require.NoError(t, f.store.WithLock(t.Context(), key.Name, func(ctx context.Context) error {
+				_, err := f.store.Update(ctx, key, fn)
+				return err
+			}))
+			require.NoError(t, err)
+			assert.Equal(t, "wwwxx", f.text(key))
+			f.waitReleases()
+			assert.False(t, f.hasLock("s"))
+		})
 	}
 }
 

@@ -254,11 +254,12 @@ func (f *fixture) exercise(
 		if key == hashKey {
 			fn = setField("f", "x")
 		}
-		f.update(key, within(func(ctx context.Context) {
+		f.update(key, within(func(ctx context.Context) { during(ctx, key) }, fn))
+		require.NoError(f.t, f.store.WithLock(f.t.Context(), key.Name, func(ctx context.Context) error {
 			_, err := locking.Token(ctx)
-			require.NoError(f.t, err)
 			during(ctx, key)
-		}, fn))
+			return err
+		}))
 		f.value(key)
 		f.peek(key)
 		_, err := f.store.Inspect(f.t.Context(), key.Name)

@@ -56,7 +56,7 @@ func (c *Call) waitedFor() time.Duration {
 
 // op names the operation of a call that was not dispatched, in errors.
 func (c *Call) op() string {
-	if c.section && c.of == nil {
+	if c.section {
 		return "lock"
 	}
 	return "acquire"

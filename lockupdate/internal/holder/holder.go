@@ -45,7 +45,7 @@ func (h *holder) detachedLocked() bool { return h.holderState == nil }
 
 // takenLocked reports whether a call runs.
 func (h *holder) takenLocked() bool {
-	return h.running != nil || h.queue.runsUnlockedLocked() || h.detachedLocked()
+	return h.running != nil || h.queue.unlocked != nil || h.detachedLocked()
 }
 
 // busyLocked reports whether a call that joins the empty queue must wait.

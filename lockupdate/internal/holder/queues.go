@@ -112,12 +112,6 @@ func (q *waitQueue) freeLocked() bool {
 	return q.holder == nil && q.first == nil && q.unlocked == nil && q.queues.keeper.Now() >= q.backoffUntil
 }
 
-// runsUnlockedLocked reports whether a call runs without the lock, and does not ask for it, so
-// that no other call runs.
-func (q *waitQueue) runsUnlockedLocked() bool {
-	return q.unlocked != nil && (q.first == nil || q.first.of != q.unlocked)
-}
-
 // awaitReleaseLocked returns a channel that is closed at the reply to the release in
 // flight, or nil if there is none.
 func (q *waitQueue) awaitReleaseLocked() chan struct{} {

@@ -107,10 +107,10 @@ func (h *holder) nextLocked() (do step, left time.Duration) {
 		h.running.setLocked(orphaned)
 		h.running = nil
 		return stop, 0
-	case h.queue.runsUnlockedLocked() && h.lost: // its fn runs for longer than Config.MaxHold
+	case h.queue.unlocked != nil && h.lost: // its fn runs for longer than Config.MaxHold
 		h.queue.unlocked = nil
 		return stop, 0
-	case h.running != nil || h.queue.runsUnlockedLocked():
+	case h.running != nil || h.queue.unlocked != nil:
 		return wait, 0
 	case h.lost || h.yield:
 		return stop, 0
@@ -157,6 +157,6 @@ func (h *holder) LeaseLost() {
 	if h.running != nil {
 		h.running.setLocked(orphaned)
 	}
-	h.over, h.queue.unlocked = true, nil // the section was that of the call without the lock, if there is one
+	h.over = true
 	h.attachLocked(h.finish)
 }

@@ -52,8 +52,7 @@ var transitions = map[state][]state{
 		left,     // ctx, Config.MaxWait or Close ended the wait
 	},
 	unlocked: {
-		queued,   // another process holds the lock
-		returned, // fn returned
+		queued, // another process holds the lock, or the commit was refused
 	},
 	running: {
 		returned, // fn returned
@@ -96,7 +95,6 @@ type Call struct {
 	lock    string
 	section bool // a call of Lock, without fn
 	noWait  bool
-	of      *Call // for which the section is: fn of that runs without the lock, and asks for a token
 	arrived time.Time
 	seq     uint64    // of its arrival: see Queues.seq
 	asked   time.Time // when it last began to wait for the lock
@@ -107,7 +105,6 @@ type Call struct {
 	// Guarded by queue.mu. While the state is running or answered, they belong to the
 	// caller's goroutine, as does the Attempt.
 	state        state
-	taking       *taking // of an fn without the lock; nil: it has not asked for a token
 	prev, next   *Call
 	taken        bool          // the lock was seen taken while it waited
 	blockedSince time.Time     // since when it waits for others; zero: it does not
@@ -115,14 +112,6 @@ type Call struct {
 	lease        *lease.Lease
 	held         *lease.Context // under which fn ran
 	result       rmw.Result
-}
-
-// taking is a critical section for an fn that was called without the lock, and asks for a token.
-type taking struct {
-	done    chan struct{} // closed with the others
-	lease   *lease.Lease
-	section *lease.Context
-	err     error
 }
 
 // waitQueue is the calls of this process that wait for one lock. In front of them at most

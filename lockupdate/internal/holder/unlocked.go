@@ -1,13 +1,8 @@
 package holder
 
 import (
-	"cmp"
-	"context"
-	"fmt"
 	"time"
 
-	"github.com/unwatch/unwatch/internal/redisx"
-	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -51,9 +46,7 @@ func (c *Call) EnterUnlocked() bool {
 // there is something to commit.
 func (c *Call) CallUnlocked(given rmw.Value) (writes bool) {
 	c.given = given
-	c.callAlone(c.queues.keeper.EnterUnlocked(c.ctx, c.key.Name, c), (*Call).leaveUnlocked)
-	c.endTaking()
-	return c.err == nil && c.wrote
+	return c.callAlone(c.queues.keeper.EnterUnlocked(c.ctx, c.key.Name, c), (*Call).leaveUnlocked)
 }
 
 // LeaveUnlocked ends a call that ran without the lock. err is the error of op, if that
@@ -65,7 +58,6 @@ func (c *Call) LeaveUnlocked(op string, err error) (rmw.Result, error) {
 
 // leaveUnlocked goes on with the calls behind one that ran without the lock.
 func (c *Call) leaveUnlocked() {
-	c.endTaking()
 	q := c.queue
 	q.mu.Lock()
 	if q.unlocked == c {
@@ -78,86 +70,15 @@ func (c *Call) leaveUnlocked() {
 		h.wakeLocked()
 	}
 	q.mu.Unlock()
-	c.leaveTaken()
 	q.queues.removeIdle(q)
 }
 
-// LockName implements lease.Taker.
+// LockName is the name of the lock.
 func (c *Call) LockName() string { return c.lock }
 
-// TakeLock implements lease.Taker: it takes the lock while fn runs without it. If the key has changed since fn was
-// given its value, fn runs again under the lock. The end of ctx ends the wait for the lock
-// here, and not that of the update.
-func (c *Call) TakeLock(ctx context.Context) (*lease.Lease, error) {
-	c.queue.mu.Lock()
-	t := c.taking
-	if t == nil && c.state == unlocked && c.queue.unlocked == c {
-		t = &taking{done: make(chan struct{})}
-		c.taking = t
-		c.queues.gate.Go(func() { c.take(t) })
-	}
-	c.queue.mu.Unlock()
-	if t == nil {
-		return nil, fmt.Errorf("%w: fn has run for longer than Config.MaxHold, or has returned", rmw.ErrLockLost)
-	}
-	select {
-	case <-t.done:
-		return t.lease, t.err
-	case <-ctx.Done():
-		return nil, redisx.EndOf(ctx)
-	}
-}
-
-// take takes the lock for a critical section, in front of the calls behind c.
-func (c *Call) take(t *taking) {
-	defer close(t.done)
-	for t.section == nil && t.err == nil {
-		s := c.queues.newCall(c.ctx, c.key, c.lock)
-		s.section, s.of, s.attempts = true, c, c.attempts
-		t.section, t.err = s.enter()
-		t.lease = s.lease
-		c.waited, c.asked = c.waited+s.waited, s.asked
-	}
-	if t.err == nil {
-		c.held.Attach(t.lease, c.key.Label, c.asked)
-		c.entered = true
-	}
-}
-
-// endTaking waits until the lock is taken, or the wait for it has ended, if fn has asked
-// for a token. From then on, fn cannot.
-func (c *Call) endTaking() {
-	c.queue.mu.Lock()
-	c.setLocked(returned)
-	t := c.taking
-	c.queue.mu.Unlock()
-	if t != nil {
-		<-t.done
-		c.err = cmp.Or(c.err, t.err)
-	}
-}
-
-// leaveTaken leaves the critical section, if fn has asked for a token.
-func (c *Call) leaveTaken() {
-	if t := c.taking; t != nil && t.section != nil {
-		_, _ = t.section.Leave() // the guard tells whether the value is right
-		t.section = nil
-	}
-}
-
 // UpdateContended is UpdateUnderLock for a call that could not run without the lock. The updates
-// of the key take the lock for a while, this one first. If fn has asked for a token, the call goes
-// on in that critical section.
+// of the key take the lock for a while, this one first.
 func (c *Call) UpdateContended() (rmw.Result, error) {
-	for k, t := c.queues.keeper, c.taking; t != nil && k.Err(t.lease) == nil; {
-		if !c.callAlone(k.Enter(c.caller(c.ctx), t.lease, false, c.asked), (*Call).leaveUnlocked) {
-			return c.LeaveUnlocked("", nil)
-		}
-		if answered, err := c.CommitAlone(); answered {
-			return c.LeaveUnlocked("commit", err)
-		}
-	}
-	c.leaveTaken()
 	c.queues.markContended(c.lock)
 	return c.UpdateUnderLock()
 }

@@ -38,16 +38,14 @@ func (q *waitQueue) joinLocked(c *Call) bool {
 	}
 	c.queue = q
 	c.taken = c.taken || q.unlocked != nil || h != nil && (h.detachedLocked() || h.lease != nil || h.polling)
-	switch ahead := q.unlocked; {
-	case ahead != nil && (ahead == c || ahead == c.of):
-		if ahead == c {
-			q.unlocked = nil
-		}
+	switch {
+	case q.unlocked == c:
+		q.unlocked = nil
 		q.pushFrontLocked([]*Call{c})
 		if h != nil {
 			h.wakeLocked()
 		}
-	case q.first != nil || ahead != nil || h != nil && h.busyLocked():
+	case q.first != nil || q.unlocked != nil || h != nil && h.busyLocked():
 		if c.blockedSince = c.arrived; c.attempts > 0 {
 			c.blockedSince = time.Now()
 		}

@@ -17,55 +17,40 @@ import (
 // Enter returns the ctx of a function of the call that now runs under the lock, which the call has
 // asked for at asked.
 func (k *Keeper) Enter(call event.Call, l *Lease, section bool, asked time.Time) *Context {
-	c := &Context{parent: call.Ctx, keeper: k, key: call.Name, until: k.holdLimit(k.Now()), depth: 1, section: section}
-	c.Attach(l, call.Label, asked)
-	return c
-}
-
-// EnterUnlocked returns the ctx of an UpdateFunc that runs without the lock. A call of
-// Token takes the lock first.
-func (k *Keeper) EnterUnlocked(parent context.Context, key string, t Taker) *Context {
-	return &Context{parent: parent, keeper: k, key: key, lock: t, until: k.holdLimit(k.Now()), depth: 1}
-}
-
-// Attach has the ctx end with a lease. Functions under one lease have the same token.
-func (c *Context) Attach(l *Lease, label string, asked time.Time) {
-	c.keeper.mu.Lock()
-	defer c.keeper.unlock()
-	c.mu.Lock()
-	c.lock, c.lease = l.holderLocked(), l
-	c.mu.Unlock()
-	if last := l.ctxLocked(); last != nil {
+	c := &Context{parent: call.Ctx, keeper: k, key: call.Name, lease: l, until: k.holdLimit(k.Now()), depth: 1, section: section}
+	k.mu.Lock()
+	defer k.unlock()
+	c.lock = l.holderLocked()
+	if last := l.ctxLocked(); last != nil { // functions under one lease have the same token
 		c.Drawn(last.Drawn(0))
 	}
 	if lost, _ := l.Value.under.(*loss); lost != nil {
 		c.End(lost.why)
 	} else {
 		l.Value.under = c // the wheel looks at the lease at the previous until, and then finds this one
-		c.keeper.beginLocked(l, event.Call{Ctx: c.parent, Name: c.key, Label: label}, c.section, asked)
+		k.beginLocked(l, call, section, asked)
 	}
+	return c
 }
 
-// TakeLock takes the lock if the UpdateFunc runs without it, and returns the lease.
-func (c *Context) TakeLock(ctx context.Context) (*Lease, error) {
-	lock, l := c.held()
-	if l != nil {
-		return l, nil
-	}
-	return lock.(Taker).TakeLock(ctx)
+// EnterUnlocked returns the ctx of an UpdateFunc that runs without the lock.
+func (k *Keeper) EnterUnlocked(parent context.Context, key string, lock named) *Context {
+	return &Context{parent: parent, keeper: k, key: key, lock: lock, until: k.holdLimit(k.Now()), depth: 1}
 }
 
-// held returns the owner of the lock, and the lease if it is held.
-func (c *Context) held() (named, *Lease) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lock, c.lease
+// Locked returns an error if the UpdateFunc runs without the lock.
+func (c *Context) Locked() error {
+	if c.lease == nil {
+		return errUnlocked
+	}
+	return nil
 }
+
+var errUnlocked = fmt.Errorf("%w: with Config.LockOnDemand, fn runs without the lock; call Update within a WithLock of the same key", rmw.ErrUnsupported)
 
 // Nested returns the ctx of an UpdateFunc that runs within the critical section c.
 func (c *Context) Nested(parent context.Context) *Context {
-	_, l := c.held()
-	return &Context{parent: parent, keeper: c.keeper, key: c.key, lock: c, lease: l, until: c.until, depth: 1}
+	return &Context{parent: parent, keeper: c.keeper, key: c.key, lock: c, lease: c.lease, until: c.until, depth: 1}
 }
 
 // ctxKey finds the Context of a lock.
@@ -87,10 +72,7 @@ func (k *Keeper) Held(ctx context.Context, lock string) *Context {
 func (c *Context) Key() string { return c.key }
 
 // LockName is the name of the lock.
-func (c *Context) LockName() string {
-	lock, _ := c.held()
-	return lock.LockName()
-}
+func (c *Context) LockName() string { return c.lock.LockName() }
 
 // Section reports whether this is a critical section, and not an UpdateFunc.
 func (c *Context) Section() bool { return c.section }
@@ -117,18 +99,18 @@ func (c *Context) Again() bool {
 // Leave undoes Enter or one Again. The last one ends the critical section. lost says why the
 // lock was lost before, if it was.
 func (c *Context) Leave() (last bool, lost error) {
-	lock, l := c.held()
-	lost = cmp.Or(c.Lost(), c.keeper.Err(l))
+	lost = cmp.Or(c.Lost(), c.keeper.Err(c.lease))
 	c.mu.Lock()
 	c.depth--
 	last = c.depth == 0
 	c.mu.Unlock()
 	if last {
 		c.End(nil)
-		if c.keeper.leave(l) {
-			lock.(Holder).LeaseLost()
+		holder := c.lock.(Holder)
+		if c.keeper.leave(c.lease) {
+			holder.LeaseLost()
 		}
-		lock.(Holder).LeaveSection()
+		holder.LeaveSection()
 	}
 	return last, lost
 }
@@ -214,8 +196,8 @@ func (c *Context) endWithParent() {
 
 // undetected returns why the lock is lost if no loop has noticed yet.
 func (c *Context) undetected() error {
-	if _, l := c.held(); l != nil {
-		return c.keeper.Err(l)
+	if c.lease != nil {
+		return c.keeper.Err(c.lease)
 	}
 	return c.Overdue()
 }
@@ -253,20 +235,18 @@ func (c *Context) Sequencer(ctx context.Context) (lock.Sequencer, error) {
 
 // owner is the owner of a lock that is held.
 func (c *Context) owner() string {
-	held, _ := c.held()
-	if outer, nested := held.(*Context); nested {
+	if outer, nested := c.lock.(*Context); nested {
 		return outer.owner()
 	}
-	return held.(Holder).Owner()
+	return c.lock.(Holder).Owner()
 }
 
 // State implements lock.Held.
 func (c *Context) State() lock.State {
-	_, l := c.held()
-	if l == nil || c.over() {
+	if c.lease == nil || c.over() {
 		return lock.Lost
 	}
-	return c.keeper.State(l)
+	return c.keeper.State(c.lease)
 }
 
 func (c *Context) draw(ctx context.Context, op string) (uint64, error) {
@@ -275,9 +255,9 @@ func (c *Context) draw(ctx context.Context, op string) (uint64, error) {
 		return 0, driver.Fail(op, key, 0, fmt.Errorf("%w: this ctx no longer holds the lock; ask before fn returns, or before Unlock", rmw.ErrInvalid))
 	}
 	var token uint64
-	l, err := c.TakeLock(ctx)
+	err := c.Locked()
 	if err == nil {
-		token, err = c.drawToken(ctx, l)
+		token, err = c.drawToken(ctx)
 	}
 	if err != nil {
 		if lost := c.Lost(); lost != nil && errors.Is(err, context.Canceled) { // ctx may be c itself
@@ -289,9 +269,9 @@ func (c *Context) draw(ctx context.Context, op string) (uint64, error) {
 }
 
 // drawToken draws the token of the lease once. Concurrent calls may skip a number.
-func (c *Context) drawToken(ctx context.Context, l *Lease) (uint64, error) {
+func (c *Context) drawToken(ctx context.Context) (uint64, error) {
 	for try := 1; ; try++ {
-		if err := c.keeper.Err(l); err != nil {
+		if err := c.keeper.Err(c.lease); err != nil {
 			return 0, err
 		}
 		if token := c.Drawn(0); token != 0 {
@@ -307,7 +287,7 @@ func (c *Context) drawToken(ctx context.Context, l *Lease) (uint64, error) {
 		}
 		// The lock may have been lost before the token was drawn, which is then too
 		// great: check the lease again before the token is returned.
-		if c.keeper.Err(l) == nil {
+		if c.keeper.Err(c.lease) == nil {
 			c.Drawn(token)
 		}
 	}

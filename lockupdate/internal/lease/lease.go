@@ -130,13 +130,13 @@ type Context struct {
 	keeper *Keeper
 	key    string        // of the lock
 	until  time.Duration // MaxHold, by the keeper's clock
+	lock   named         // the Holder, or the outer Context of a nested one; without a lease, only its name counts
+	lease  *Lease        // nil: the function runs without the lock
 
 	mu          sync.Mutex
-	lock        named  // the Holder; a Taker while the lock is not held; or the outer Context of a nested one
-	lease       *Lease // nil while the lock is not held
-	rare        *rare  // nil: the zero rare
-	depth       int32  // how many hold the lock with it
-	section     bool   // a critical section, not an UpdateFunc; never changes
+	rare        *rare // nil: the zero rare
+	depth       int32 // how many hold the lock with it
+	section     bool  // a critical section, not an UpdateFunc; never changes
 	ended       bool
 	beforeOuter bool // it ended before parent did
 }
@@ -152,12 +152,6 @@ type rare struct {
 
 // named has the name of a lock.
 type named interface{ LockName() string }
-
-// Taker takes the lock for an UpdateFunc that runs without it.
-type Taker interface {
-	named
-	TakeLock(ctx context.Context) (*Lease, error)
-}
 
 // End ends the ctx.
 func (c *Context) End(cause error) {
