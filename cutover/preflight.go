@@ -3,7 +3,9 @@ package cutover
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -40,7 +42,7 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 	for side, masters := range [][]Scanner{cfg.Masters, cfg.NewMasters} {
 		gates = append(gates, s.runsScripts(ctx, protocol.Side(side)), s.evictsNoMarker(ctx, protocol.Side(side), masters))
 	}
-	gates = append(gates, s.replicates(ctx, protocol.Old), s.replicates(ctx, protocol.New))
+	gates = append(gates, s.replicates(ctx, protocol.Old, nil), s.replicates(ctx, protocol.New, cfg.NewMasters))
 	if gates[0].State != GateOpen || gates[1].State != GateOpen || gates[3].State != GateOpen {
 		return gates, nil // no key can be looked at, or no advice about it is right
 	}
@@ -100,22 +102,26 @@ func (s *Store) runsScripts(ctx context.Context, side protocol.Side) Gate {
 // evictsNoMarker reads the policy by way of the store, or else from each master.
 func (s *Store) evictsNoMarker(ctx context.Context, side protocol.Side, masters []Scanner) Gate {
 	g := Gate{Name: fmt.Sprintf("eviction, %v", side), Need: "not allkeys-*", State: GateOpen}
-	policies := []string{s.policy(ctx, s.mover.clients[side].Process)}
-	if policies[0] == "" && len(masters) > 0 {
-		policies = nil
+	policy, err := s.policy(ctx, s.mover.clients[side].Process)
+	policies, errs := []string{policy}, []error{err}
+	if policy == "" && len(masters) > 0 {
+		policies, errs = nil, nil
 		for _, master := range masters {
-			policy := ""
+			policy, err := "", errors.New("its client sends SCAN only")
 			if client, ok := master.(Commands); ok {
-				policy = s.policy(ctx, client.Process)
+				policy, err = s.policy(ctx, client.Process)
 			}
-			policies = append(policies, policy)
+			policies, errs = append(policies, policy), append(errs, err)
 		}
 	}
-	for _, policy := range policies {
+	for i, policy := range policies {
 		switch {
 		case policy == "":
 			g.State, g.Have = GateUnknown, "cannot be read"
 			g.Do = "read maxmemory-policy on each server: an evicted marker leaves two homes"
+			if errs[i] != nil {
+				g.Do += ": CONFIG GET: " + redisx.WithoutArguments(errs[i]).Error()
+			}
 			return g
 		case policy != "noeviction" && !strings.HasPrefix(policy, "volatile-"):
 			g.State, g.Have = GateClosed, policy
@@ -128,12 +134,10 @@ func (s *Store) evictsNoMarker(ctx context.Context, side protocol.Side, masters 
 }
 
 // policy returns the maxmemory-policy, "" if it cannot be read.
-func (s *Store) policy(ctx context.Context, process func(context.Context, redis.Cmder) error) string {
+func (s *Store) policy(ctx context.Context, process func(context.Context, redis.Cmder) error) (string, error) {
 	cmd := redis.NewMapStringStringCmd(ctx, "config", "get", "maxmemory-policy")
-	if s.query(ctx, process, cmd) != nil {
-		return ""
-	}
-	return cmd.Val()["maxmemory-policy"]
+	err := s.query(ctx, process, cmd)
+	return cmd.Val()["maxmemory-policy"], err
 }
 
 // query sends a command, and waits for its reply until ctx ends.
@@ -142,21 +146,46 @@ func (s *Store) query(ctx context.Context, process func(context.Context, redis.C
 	return cmp.Or(err, failed)
 }
 
-func (s *Store) replicates(ctx context.Context, side protocol.Side) Gate {
+// replicates compares the number of replicas with that of the configuration. A proxy in front of the masters refuses
+// INFO and WAIT, so no number but 0 is right there.
+func (s *Store) replicates(ctx context.Context, side protocol.Side, behind []Scanner) Gate {
 	field := replicasField[side]
 	g := Gate{Name: fmt.Sprintf("replicas, %v", side), Need: "as " + field, State: GateOpen}
-	cmd := redis.NewStringCmd(ctx, "info", "replication")
-	if s.query(ctx, s.mover.clients[side].Process, cmd) != nil {
-		g.State, g.Have, g.Do = GateUnknown, "cannot be read", "set "+field+" to the number of replicas of each master; behind a proxy it must be 0: see docs/cutover.md, failovers"
+	process := s.mover.clients[side].Process
+	info := redis.NewStringCmd(ctx, "info", "replication")
+	err := s.query(ctx, process, info)
+	if _, text, told := strings.Cut(info.Val(), "\nconnected_slaves:"); told {
+		replicas := 0
+		_, _ = fmt.Sscan(text, &replicas)
+		if g.Have = fmt.Sprint(replicas); replicas > s.mover.replicas[side] {
+			g.State = GateClosed
+			g.Do = fmt.Sprintf("set %s to %d in every process: a failover that forgets a marker leaves two homes", field, replicas)
+		}
 		return g
 	}
-	replicas := 0
-	for line := range strings.Lines(cmd.Val()) {
-		_, _ = fmt.Sscanf(line, "connected_slaves:%d", &replicas)
-	}
-	if g.Have = fmt.Sprint(replicas); replicas > s.mover.replicas[side] {
-		g.State = GateClosed
-		g.Do = fmt.Sprintf("set %s to %d in every process: a failover that forgets a marker leaves two homes", field, replicas)
+	proxied := len(behind) > 0 && !forbids(err) && func() bool {
+		err := s.query(ctx, process, redis.NewIntCmd(ctx, "wait", 0, 0))
+		return err != nil && !forbids(err) && ctx.Err() == nil
+	}()
+	switch {
+	case !proxied:
+		g.State, g.Have = GateUnknown, "cannot be read"
+		g.Do = "set " + field + " to the number of replicas of each master; behind a proxy it must be 0"
+		if err != nil {
+			g.Do += ": INFO: " + redisx.WithoutArguments(err).Error()
+		}
+	case s.mover.replicas[side] > 0:
+		g.State, g.Have = GateClosed, "a proxy, no WAIT"
+		g.Do = "set " + field + " to 0 in every process: no move behind a proxy can wait for replicas"
+	default:
+		g.Have = "a proxy, no WAIT"
+		g.Warning = "a failover of a server behind the proxy can forget a move: see docs/cutover.md#failovers"
 	}
 	return g
+}
+
+// forbids reports whether a server refuses the command to this user.
+func forbids(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && slices.Contains([]redisx.Meaning{redisx.Forbidden, redisx.Password}, redisx.MeaningOf(reply.Error()))
 }

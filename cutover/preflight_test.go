@@ -130,6 +130,67 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
+// waits answers WAIT, which the emulated servers do not have.
+type waits struct{ operator }
+
+func (waits) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Args()[0] == "wait" {
+			return nil
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// A proxy refuses INFO and WAIT: no number of replicas but 0 is right there. A server that only refuses INFO may have
+// replicas.
+func TestPreflightBehindAProxy(t *testing.T) {
+	const number = "set Config.NewReplicas to the number of replicas of each master; behind a proxy it must be 0: INFO: "
+	for name, tc := range map[string]struct {
+		replicas int
+		past     bool // without clients of the masters
+		refusal  string
+		hook     redis.Hook
+		want     cutover.Gate
+	}{
+		"none": {want: cutover.Gate{
+			Have: "a proxy, no WAIT", State: cutover.GateOpen,
+			Warning: "a failover of a server behind the proxy can forget a move: see docs/cutover.md#failovers",
+		}},
+		"one": {replicas: 1, want: cutover.Gate{
+			Have: "a proxy, no WAIT", State: cutover.GateClosed,
+			Do: "set Config.NewReplicas to 0 in every process: no move behind a proxy can wait for replicas",
+		}},
+		"unknown masters": {past: true, want: cutover.Gate{
+			Have: "cannot be read", State: cutover.GateUnknown, Do: number + "ERR backend server 'replication' not found",
+		}},
+		"no rights": {refusal: "NOPERM no rights", want: cutover.Gate{
+			Have: "cannot be read", State: cutover.GateUnknown, Do: number + "NOPERM no rights",
+		}},
+		"a server": {hook: waits{}, want: cutover.Gate{
+			Have: "cannot be read", State: cutover.GateUnknown, Do: number + "ERR backend server 'replication' not found",
+		}},
+	} {
+		run(t, name, func(t *testing.T, r *rig) {
+			if tc.refusal != "" {
+				r.proxies[1].Inject(proxytest.Fault{
+					Match:  func(args []string) bool { return strings.EqualFold(args[0], "info") },
+					Action: proxytest.RefuseWith, Text: tc.refusal, Times: -1,
+				})
+			}
+			p, cfg := r.openWith(cutover.Config{NewReplicas: tc.replicas}), r.both(16)
+			if tc.hook != nil {
+				p.clients[1].AddHook(tc.hook)
+			}
+			if tc.past {
+				cfg.NewMasters = nil
+			}
+			tc.want.Name, tc.want.Need = "replicas, new", "as Config.NewReplicas"
+			assert.Contains(t, p.preflight(cfg), tc.want)
+		})
+	}
+}
+
 // Without clients of its servers, nothing is known of the keys of the new store. A scan of it alone finds
 // them, also those that the old store has.
 func TestPreflightOfTheNewStore(t *testing.T) {

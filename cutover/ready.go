@@ -15,6 +15,8 @@ type Gate struct {
 	Need  string    `json:"need"`         // the condition
 	Do    string    `json:"do,omitempty"` // what to do about it, unless the State is GateOpen
 	State GateState `json:"state"`
+	// Warning is a weakness that does not close the gate.
+	Warning string `json:"warning,omitempty"`
 }
 
 // GateState is the state of a [Gate].

@@ -88,6 +88,9 @@ func requirePermitted(t testing.TB, profile *proxycompat.Profile, c proxytest.Ca
 	switch c.Command() {
 	case "HELLO", "CLIENT", "CONFIG", "INFO":
 		return
+	case "WAIT":
+		require.Equal(t, "0", c.Args[1], "a Preflight asks whether the store takes WAIT")
+		return
 	case "EVAL", "EVALSHA":
 		require.Equal(t, "1", c.Args[2])
 	}
