@@ -41,8 +41,12 @@ verify is one server. status looks at some of its keys, at random.
 `
 
 const cutoverMore = `
-Exit codes: 0 done, or ready for the next step; 1 not ready, or keys that stay
-or are wrong; 2 not enough data, or a store that fails, or wrong usage.
+Exit codes: 0 done, or ready for the next step; 1 a condition is not met, or
+keys stay or are wrong; 2 could not finish: wrong usage, or a store fails; 3 a
+condition could not be read ("not enough data"), and none is "not ready". So a
+condition that is "not yet" met is 1 only if every other one could be read.
+advance takes the first step although a setting of a server could not be read:
+with -dry-run it exits with 3 then.
 
 Examples:
   migrate-check cutover status -name desk -old redis:6379 -new codis:19000
@@ -190,6 +194,10 @@ func runCutover(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	return codeOf(a.State)
 }
 
+// codeUnknown is the exit code if a condition could not be read, and none is closed. It differs from codeError, that of
+// a command that could not finish.
+const codeUnknown = 3
+
 func codeOf(state cutover.GateState) int {
 	switch state {
 	case cutover.GateOpen:
@@ -197,7 +205,7 @@ func codeOf(state cutover.GateState) int {
 	case cutover.GateClosed, cutover.GateLater:
 		return codeDiffers
 	}
-	return codeError
+	return codeUnknown
 }
 
 func encode(w io.Writer, result any) error {
@@ -212,6 +220,9 @@ func sayGates(w io.Writer, gates []cutover.Gate) {
 	say(w, "%s", table)
 	var names []string
 	for i, g := range gates {
+		if g.Warning != "" {
+			say(w, "%s", wrapped("warning, "+g.Name+": "+g.Warning))
+		}
 		names = append(names, g.Name)
 		if i+1 < len(gates) && gates[i+1].Do == g.Do {
 			continue // one line for all that need the same
@@ -278,8 +289,9 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 			return a, err
 		}
 		a.Gates = append(a.Gates, first...)
-		if cutoverstatus.Worst(first) == cutover.GateClosed { // a condition that cannot be read is only shown
-			a.State = cutover.GateClosed
+		// A setting of a server that cannot be read is only shown.
+		if f.dryRun || cutoverstatus.Worst(first) == cutover.GateClosed {
+			a.State = cutoverstatus.Worst(a.Gates)
 		}
 	}
 	for _, side := range []string{"old", "new"} {

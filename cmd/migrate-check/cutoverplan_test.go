@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,33 @@ func TestCutoverPlanRefusesUnmarkedKeys(t *testing.T) {
 	assert.Contains(t, unwrapped(r.stdout), "room:9")
 	require.NoError(t, new.Del(t.Context(), "room:9").Err())
 	assert.Equal(t, codeOK, plan().code)
+}
+
+// Behind a proxy that hides its servers, -new-masters tell every condition but that of replicas, of which plan warns.
+func TestCutoverPlanIsReadyBehindAProxy(t *testing.T) {
+	old, new, _ := realSides(t, "get", "room:7")
+	proxy, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Codis32(), Backends: []string{new.Options().Addr}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, proxy.Close()) })
+	at := []string{"cutover", "plan", "-name", "desk", "-old", old.Options().Addr, "-new", proxy.Addr()}
+	masters := []string{"-new-masters", new.Options().Addr, "-monitor", "500ms"}
+	r := try(t.Context(), append(at, masters...)...)
+	assert.Equal(t, codeOK, r.code, r.stdout+r.stderr)
+	text := unwrapped(r.stdout)
+	assert.Contains(t, text, "eviction, new ready noeviction")
+	assert.Contains(t, text, "replicas, new ready a proxy, no WAIT")
+	assert.Contains(t, text, "warning, replicas, new: a failover of a server behind the proxy can forget a move")
+	assert.Regexp(t, regexp.QuoteMeta(new.Options().Addr)+` \d+\.\d+\.\d+ [\d,]+ – -?\d+(ms|s)`, text)
+	fits(t, r.stdout)
+
+	r = try(t.Context(), append(append(at, masters...), "-new-replicas", "1")...)
+	assert.Equal(t, codeDiffers, r.code)
+	assert.Contains(t, unwrapped(r.stdout), "set Config.NewReplicas to 0 in every process")
+
+	require.NoError(t, new.Do(t.Context(), "acl", "setuser", "default", "-config").Err())
+	r = try(t.Context(), append(at, masters...)...)
+	assert.Equal(t, codeUnknown, r.code)
+	assert.Contains(t, unwrapped(r.stdout), "eviction, new: read maxmemory-policy on each server: an evicted marker leaves two homes: CONFIG GET: NOPERM")
 }
 
 // Keys that do not move forbid Complete, and not the first move. No condition that is not met is ready.

@@ -153,15 +153,14 @@ func New(f Facts) Status {
 	return s
 }
 
-// Worst returns closed if a gate is closed, else the state of the first one that is not open.
+// Worst returns the worst state of the gates, in any order of them: closed, then unknown, then not yet, then open.
 func Worst(gates []cutover.Gate) cutover.GateState {
-	state := cutover.GateOpen
+	order := []cutover.GateState{cutover.GateOpen, cutover.GateLater, cutover.GateUnknown, cutover.GateClosed}
+	worst := 0
 	for _, g := range gates {
-		if g.State == cutover.GateClosed || state == cutover.GateOpen {
-			state = g.State
-		}
+		worst = max(worst, slices.Index(order, g.State))
 	}
-	return state
+	return order[worst]
 }
 
 // rank orders the processes by their problems.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -304,6 +305,22 @@ func TestAskedAndNotYet(t *testing.T) {
 		assert.Equal(t, tc.asked, s.Asked)
 		assert.Equal(t, tc.notYet, s.NotYet, tc.asked)
 	}
+}
+
+// The worst state does not depend on the order of the gates.
+func TestWorst(t *testing.T) {
+	states := []cutover.GateState{cutover.GateOpen, cutover.GateLater, cutover.GateUnknown, cutover.GateClosed}
+	for worst := range states {
+		var gates []cutover.Gate
+		for _, state := range states[:worst+1] {
+			gates = append(gates, cutover.Gate{State: state})
+			slices.Reverse(gates)
+			assert.Equal(t, state, cutoverstatus.Worst(gates))
+			slices.Reverse(gates)
+			assert.Equal(t, state, cutoverstatus.Worst(gates))
+		}
+	}
+	assert.Equal(t, cutover.GateOpen, cutoverstatus.Worst(nil))
 }
 
 // Processes with a problem come first, on a screen that has room for six.
