@@ -46,7 +46,7 @@ type rule struct {
 
 var table = []entry{
 	{
-		name: Transactions,
+		name: Transactions, texts: true,
 		flags: func(f *flag.FlagSet) {
 			f.String(StoreFlag, "", "an `EXPRESSION` for the rmw.Store that a fix sends updates to, as s.store; where it does not compile, nothing is fixed")
 		},

@@ -2,6 +2,7 @@ package analyzers
 
 import (
 	"fmt"
+	"go/ast"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -35,8 +36,8 @@ func (r *reader) transaction(c *rediscalls.Call, found []string) {
 	default:
 		c.Report(r.pass, namedRule, c.Through(found)+"; "+what)
 	}
-	if found[0] == "WATCH" {
-		r.protects(c)
+	if call, ok := c.Node.(*ast.CallExpr); ok && found[0] == "WATCH" {
+		r.protects(c, call, r.watched(c, call))
 	}
 }
 
