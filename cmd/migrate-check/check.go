@@ -63,8 +63,8 @@ type checkFlags struct {
 	format, output, baseline                   string
 	tags, systems                              list
 	record, strict, incomplete, zero           bool
-	traces, fix, diff, low, nested             bool
-	lexical, store, profile                    string
+	traces, low, nested                        bool
+	lexical, profile                           string
 }
 
 // list is a flag that may be given several times.
@@ -92,9 +92,6 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.StringVar(&c.lexical, "lexical", "all", "`LANGUAGES` to look at by their words, as all,-js; go is its files that are not built; none")
 	flags.BoolVar(&c.low, "count-lexical", false, "findings by words count in the exit code: those in other languages, and in Go files that are not built")
 	flags.BoolVar(&c.low, "low", false, "the same as -count-lexical")
-	flags.BoolVar(&c.fix, "fix", false, "rewrite what can be without a change of what the program does")
-	flags.BoolVar(&c.diff, "diff", false, "only show what -fix would rewrite")
-	flags.StringVar(&c.store, "store", "", "`EXPRESSION` by which rewritten code finds its rmw.Store, as s.store")
 	flags.StringVar(&c.format, "format", "text", "`ONE` of "+strings.Join(output.Formats(), ", "))
 	flags.StringVar(&c.output, "o", "", "write to this `FILE`")
 	flags.StringVar(&c.baseline, "baseline", "", "only what is not in this `FILE` counts")
@@ -102,7 +99,7 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.BoolVar(&c.strict, "strict-baseline", false, "what is gone from the baseline has to be recorded: else exit code 3")
 	flags.BoolVar(&c.incomplete, "allow-incomplete", false, "what could not be looked at is no reason for exit code 1")
 	flags.BoolVar(&c.zero, "exit-zero", false, "findings are no reason for exit code 3")
-	flags.BoolVar(&c.traces, "traces", false, "all of every way to a finding, and what could be written in its place")
+	flags.BoolVar(&c.traces, "traces", false, "print complete call paths, and the commands and keys of each transaction")
 	return flags
 }
 
@@ -135,12 +132,9 @@ func (c *checkFlags) config(patterns []string) (driver.Config, error) {
 	if err != nil {
 		errs = errors.Join(errs, fmt.Errorf("-lexical: %w", err))
 	}
-	settings := all.Settings{Profile: c.profile, Store: c.store, Split: rules != nil && rules("MC403")}
+	settings := all.Settings{Profile: c.profile, Split: rules != nil && rules("MC403")}
 	errs = errors.Join(errs, settings.Apply())
 	proxy, _ := profile.Load(c.profile) // Apply has reported the error
-	if c.fix && c.diff {
-		errs = errors.Join(errs, errors.New("-fix writes, -diff only shows: want one of them"))
-	}
 	if c.reach == "none" && c.scope == "deps" {
 		errs = errors.Join(errs, errors.New("-scope deps needs -reach cone; -scope all does not"))
 	}
@@ -180,19 +174,8 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	defer progress.end()
 	cfg.Progress = progress.say
 	report := look(ctx, cfg, stderr)
-	if report.Looked() && (c.fix || c.diff) {
-		if err := c.fixes(ctx, report, stdout, stderr); err != nil {
-			return fail(stderr, "", codeIncomplete, err)
-		}
-		if c.fix {
-			report = look(ctx, cfg, stderr) // of the changed code
-		}
-	}
 	if err := c.judge(report, known, stderr); err != nil {
 		return fail(stderr, "", codeIncomplete, err)
-	}
-	if c.diff && c.output == "" {
-		return report.Summary.Exit // the diff is on stdout already
 	}
 	if err := c.print(report, stdout); err != nil {
 		return fail(stderr, "", codeIncomplete, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,6 @@ func TestWrongFlags(t *testing.T) {
 		"-write-baseline":                "need a -baseline FILE",
 		"-baseline testdata/none.json":   "there is no file testdata/none.json yet; -write-baseline records it",
 		"-baseline testdata/policy.json": "record it anew",
-		"-fix -diff":                     "want one of them",
 	} {
 		r := try(t.Context(), append(strings.Fields(flags), systems)...)
 		assert.Equal(t, codeError, r.code, flags)
@@ -215,4 +215,20 @@ func TestExplain(t *testing.T) {
 	r = try(t.Context(), "explain", "MC000")
 	assert.Equal(t, codeError, r.code)
 	assert.Contains(t, r.stderr, `there is no rule "MC000"`)
+}
+
+// findings reads a report in JSON, line by line.
+func findings(t *testing.T, report string) (all []finding.Finding) {
+	t.Helper()
+	for d := json.NewDecoder(strings.NewReader(report)); ; {
+		var f finding.Finding
+		err := d.Decode(&f)
+		if err == io.EOF {
+			return all
+		}
+		require.NoError(t, err)
+		if f.Rule != "" { // the last line is the summary
+			all = append(all, f)
+		}
+	}
 }

@@ -69,10 +69,6 @@ func TestLongGuide(t *testing.T) {
 	text := unwrapped(string(out))
 	assert.Contains(t, text, "records 2 findings")
 	assert.Contains(t, text, "baseline 2 → 2")
-	assert.Contains(t, text, "- _, err := rdb.TxPipelined(")
-	assert.Contains(t, text, "fixed 1 of 1 finding that can be, in 1 file")
-	assert.Contains(t, text, "1 finding (1 MC102) in 1 package")
-	rewritten, err := os.ReadFile(filepath.Join(dir, "guided.go"))
-	require.NoError(t, err)
-	assert.Contains(t, string(rewritten), `rdb.Set(ctx, "k", v, 0).Err()`)
+	assert.Contains(t, text, `one command: rdb.Set(ctx, "k", v, 0) (MC102)`)
+	assert.Contains(t, text, "a batch of several keys")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 )
 
 // tree writes files, by their paths, into a new folder.
@@ -101,22 +98,6 @@ func TestHostileNames(t *testing.T) {
 	check("stderr", try(t.Context(), "./...", "-baseline", "none\x1b[31m\n::error::x").stderr, nil)
 }
 
-// The diff of -diff has no such text either, and -diff says then that it does not apply.
-func TestHostileDiff(t *testing.T) {
-	const text = "package m\n\n// \x1b[31mEVIL\nconst evil = `\n::error::EVIL`\n\nvar a = 1\n"
-	dir := tree(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26.0\n", "own.go": text})
-	at := strings.Index(text, "1\n")
-	r := &finding.Report{Root: dir, Findings: []finding.Finding{{Fix: &finding.Fix{
-		Edits: []finding.Edit{{Path: "own.go", Start: at, End: at + 1, Text: "2"}},
-		Seen:  map[string]string{"own.go": finding.Sum([]byte(text))},
-	}}}}
-	var stdout, stderr bytes.Buffer
-	require.NoError(t, (&checkFlags{diff: true}).fixes(t.Context(), r, &stdout, &stderr))
-	assert.Contains(t, stdout.String(), "-var a = 1\n+var a = 2\n")
-	assert.Contains(t, stdout.String(), " ?:error::EVIL`\n")
-	assert.Contains(t, unwrapped(stderr.String()), "apply it by -fix")
-}
-
 // The go command adds a missing requirement to go.mod in some modes.
 func TestGoModIsNotChanged(t *testing.T) {
 	const mod = "module example.com/m\n\ngo   1.26.0\n\nreplace example.com/lib => ./lib\n"
@@ -131,9 +112,8 @@ func TestGoModIsNotChanged(t *testing.T) {
 					"\treturn rdb.Watch(ctx, func() error { return nil }, \"k\")\n}\n",
 			})
 			t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" "+flags)
-			for _, args := range [][]string{{}, {"-fix"}, {"-os", "linux"}} {
+			for _, args := range [][]string{{}, {"-os", "linux"}} {
 				r := try(t.Context(), append(append([]string{"-C", dir}, args...), "./...")...)
-				require.NotContains(t, r.stderr, "nothing was changed", r)
 				require.Contains(t, r.stdout+r.stderr, "MC101", r)
 			}
 			text, err := os.ReadFile(filepath.Join(dir, "go.mod"))

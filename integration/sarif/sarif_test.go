@@ -46,7 +46,6 @@ func TestSchemaRefuses(t *testing.T) {
 		`"startLine": 3`:        `"startLine": 0`,
 		`"kind": "external"`:    `"kind": "baseline"`,
 		`"threadFlows"`:         `"flows"`,
-		`"deletedRegion"`:       `"region"`,
 		`"uriBaseId"`:           `"base"`,
 		`"executionSuccessful"`: `"ok"`,
 	} {

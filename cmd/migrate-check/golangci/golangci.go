@@ -18,7 +18,6 @@
 //	        settings:
 //	          rules: default       # as -rules
 //	          profile: codis@3.2   # as -profile
-//	          store: s.store       # as -store
 //	issues:
 //	  max-same-issues: 0         # its default of 3 hides the fourth WATCH
 //	  max-issues-per-linter: 0
@@ -47,7 +46,6 @@ func init() { register.Plugin("migratecheck", newPlugin) }
 type settings struct {
 	Rules   string `json:"rules"`   // as -rules: "default", "MC1,-MC102"
 	Profile string `json:"profile"` // as -profile: "codis@3.2", or the path of a file
-	Store   string `json:"store"`   // as -store: "s.store"
 }
 
 type plugin struct{ only func(id string) bool }
@@ -64,7 +62,7 @@ func newPlugin(conf any) (register.LinterPlugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migratecheck: rules: %w", err)
 	}
-	own := all.Settings{Profile: given.Profile, Store: given.Store, Split: only("MC403")}
+	own := all.Settings{Profile: given.Profile, Split: only("MC403")}
 	if err := own.Apply(); err != nil {
 		return nil, fmt.Errorf("migratecheck: %w", err)
 	}

@@ -14,7 +14,6 @@ const (
 	luaAST    = "github.com/yuin/gopher-lua/ast"
 	luaParse  = "github.com/yuin/gopher-lua/parse"
 	xtools    = "golang.org/x/tools"
-	udiff     = "github.com/aymanbagabas/go-udiff"
 	plugins   = "github.com/golangci/plugin-module-register"
 )
 
@@ -111,7 +110,7 @@ func houseRules() []rule {
 			"the rule of a command depends on the effect of the proxy, and on nothing else"},
 		{"cmd/migrate-check/...", []string{"cmd/migrate-check/...", "proxycompat/...", "shadow/report",
 			"internal/cutoverstatus", "internal/live", "internal/probe", "internal/rules", "internal/serverlimits", "internal/wrap",
-			"rmw", "lockupdate", "cutover", goRedis, xtools, udiff},
+			"rmw", "lockupdate", "cutover", goRedis, xtools},
 			"the checker is the only one that may import x/tools: no service should download a compiler front end"},
 		{"examples/...", []string{"...", goRedis, miniredis},
 			"an example may show anything of the module, on an in-process server"},

@@ -14,7 +14,6 @@ import (
 // Settings are the settings of all analyzers.
 type Settings struct {
 	Profile string // the profile of the proxy: a name, or the path of a file; "": codis
-	Store   string // the expression of the store in fixes; "": the only store in scope
 	Split   bool   // look for commands that the proxy splits, too (MC403)
 }
 
@@ -37,6 +36,5 @@ func (s Settings) Apply() error {
 	return errors.Join(
 		profile.Analyzer.Flags.Set(profile.Flag, name),
 		analyzers.Named(analyzers.Keys).Flags.Set(analyzers.SplitFlag, strconv.FormatBool(s.Split)),
-		analyzers.Named(analyzers.Transactions).Flags.Set(analyzers.StoreFlag, s.Store),
 	)
 }

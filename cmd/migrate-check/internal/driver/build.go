@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/rewrite"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/analysis/analyzers"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/directive"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
@@ -108,18 +107,14 @@ func (b *build) diagnostic(act *checker.Action, d analysis.Diagnostic) (l locate
 	}
 	fn := enclosing(path)
 	f.Func = nameOf(fn)
-	unfixed, related, ok := rewrite.UnfixedOf(d)
-	if ok {
-		f.Unfixed, f.Scaffold = unfixed.Why, unfixed.Scaffold
-	}
-	for _, r := range related {
+	for _, r := range d.Related {
 		at := b.place(pkg.Fset, r.Pos)
 		at.Message = r.Message
 		f.Related = append(f.Related, at)
 	}
 	f.Related = append(f.Related, b.callers(pkg, fn, d)...)
-	if len(d.SuggestedFixes) > 0 && !f.Has(finding.Generated) && !pkg.IllTyped && !ofCgo(pkg.Fset.File(file.FileStart).Name()) {
-		f.Fix = b.fix(pkg.Fset, d.SuggestedFixes[0])
+	if changes, ok := act.Result.(analyzers.Changes); ok && rule != "MC104" {
+		f.Change = changes[d.Pos]
 	}
 	f.Statement = statement(pkg, path, d.Pos, d.End)
 	return located{f, pkg, path}, true
@@ -177,30 +172,6 @@ func (b *build) place(fset *token.FileSet, pos token.Pos) finding.Place {
 	at := fset.Position(pos)
 	path, _ := b.program.Relative(at.Filename)
 	return finding.Place{Path: path, Line: at.Line, Column: at.Column}
-}
-
-// fix ignores //line directives: the edits are of the files themselves.
-func (b *build) fix(fset *token.FileSet, fix analysis.SuggestedFix) *finding.Fix {
-	res := &finding.Fix{Message: fix.Message, Seen: map[string]string{}}
-	for _, e := range fix.TextEdits {
-		file := fset.File(e.Pos)
-		path, _ := b.program.Relative(file.Name())
-		end := e.Pos
-		if e.End.IsValid() {
-			end = e.End
-		}
-		res.Edits = append(res.Edits, finding.Edit{Path: path, Start: file.Offset(e.Pos), End: file.Offset(end), Text: string(e.NewText)})
-		if _, ok := res.Seen[path]; ok {
-			continue
-		}
-		text, err := os.ReadFile(file.Name())
-		if err != nil || len(text) != file.Size() {
-			res.Seen[path] = "another" // matches no file, because the parsed text is gone
-			continue
-		}
-		res.Seen[path] = finding.Sum(text)
-	}
-	return res
 }
 
 // labels are the kinds of a file.

@@ -3,7 +3,6 @@ package finding
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"slices"
 
 	"github.com/unwatch/unwatch/internal/rules"
@@ -50,14 +49,10 @@ type Finding struct {
 	Stack []Place `json:"stack,omitempty"`
 	// Reach is the start of that path: "main", "exported", "test", or "none".
 	Reach string `json:"reach,omitempty"`
-	Fix   *Fix   `json:"fix,omitempty"`
+	// Change explains a WATCH or a MULTI, and what replaces it.
+	Change *Change `json:"change,omitempty"`
 	// Advice is the advice of the rule, in one line.
 	Advice string `json:"advice,omitempty"`
-	// Unfixed is the reason why there is no fix, for the rules with fixes.
-	Unfixed string `json:"unfixed,omitempty"`
-	// Scaffold is the beginning of the new code, if no fix is safe.
-	Scaffold string `json:"scaffold,omitempty"`
-
 	// Uncounted marks a finding that is only shown: in a test, unless tests count.
 	Uncounted bool `json:"uncounted,omitempty"`
 
@@ -76,27 +71,23 @@ type Place struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Fix is a change that keeps the behaviour of the program.
-type Fix struct {
-	Message string `json:"message"`
-	Edits   []Edit `json:"edits"`
-
-	// Seen has the Sum of each edited file, by path.
-	Seen map[string]string `json:"-"`
+// Change explains a transaction in words.
+type Change struct {
+	Class   string   `json:"class"` // "one string", "a record and its index"
+	Watched []string `json:"watched,omitempty"`
+	Written []string `json:"written,omitempty"`
+	Advice  string   `json:"advice"`
+	Before  string   `json:"before,omitempty"` // the commands in the code
+	After   string   `json:"after,omitempty"`  // the call that replaces them
+	TTL     string   `json:"ttl,omitempty"`    // the expiry that the call must leave behind, and the reason
 }
 
-// Sum is a checksum of a file.
-func Sum(text []byte) string {
-	sum := sha256.Sum256(text)
-	return string(sum[:])
-}
-
-// Edit replaces the bytes from Start to End of a file, End excluded.
-type Edit struct {
-	Path  string `json:"path"`
-	Start int    `json:"start"`
-	End   int    `json:"end"`
-	Text  string `json:"text"`
+// Brief is the change in one line: its class, and the call or the advice.
+func (c *Change) Brief() string {
+	if c.After != "" {
+		return c.Class + ": " + c.After
+	}
+	return c.Class + ": " + c.Advice
 }
 
 // Suppression is the reason why a finding does not count.

@@ -31,7 +31,7 @@ func report() *finding.Report {
 		{
 			Rule: "MC101", Severity: rules.Error, Confidence: finding.High, Advice: "change the key by store.Update", Reach: "none",
 			Place: at(9, "WATCH through (*redis.Client).Watch; the proxy refuses it (MC101)"),
-			Fix:   &finding.Fix{Message: "call store.Update"},
+			Change: &finding.Change{Class: "one string", Advice: "call store.Update", After: "store.Update(…)"},
 		},
 		{
 			Rule: "MC902", Severity: rules.Warning, Confidence: finding.Low, Labels: []finding.Label{finding.Test}, Uncounted: true,
@@ -63,7 +63,7 @@ func TestText(t *testing.T) {
 store/store.go:9:3: WATCH through (*redis.Client).Watch; the proxy refuses it
     (MC101)
     not reached from any main, test or exported function
-    fix: call store.Update (-fix writes it, -diff shows it)
+    advice: call store.Update
 store/store.go:11:3: 100%: watch or, not (MC902) [test, by its words only]
 2 findings (2 MC101) in 3 packages; 2 not counted (notes, tests, or ignored)
 1 reached from a main, 1 not reached

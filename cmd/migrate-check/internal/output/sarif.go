@@ -105,8 +105,8 @@ func result(f *finding.Finding) object {
 		}
 		res["codeFlows"] = objects{{"threadFlows": objects{{"locations": steps}}}}
 	}
-	if f.Fix != nil {
-		res["fixes"] = objects{fix(f.Fix)}
+	if f.Change != nil {
+		res["properties"].(object)["change"] = f.Change
 	}
 	return res
 }
@@ -128,27 +128,6 @@ func artifact(path string) object {
 		a["uriBaseId"] = srcRoot
 	}
 	return a
-}
-
-// fix is a change of bytes: SARIF knows these, too, by their offsets.
-func fix(f *finding.Fix) object {
-	byFile := map[string]objects{}
-	var order []string
-	for _, e := range f.Edits {
-		if byFile[e.Path] == nil {
-			order = append(order, e.Path)
-		}
-		replacement := object{"deletedRegion": object{"byteOffset": e.Start, "byteLength": e.End - e.Start}}
-		if e.Text != "" {
-			replacement["insertedContent"] = object{"text": e.Text}
-		}
-		byFile[e.Path] = append(byFile[e.Path], replacement)
-	}
-	changes := objects{}
-	for _, path := range order {
-		changes = append(changes, object{"artifactLocation": artifact(path), "replacements": byFile[path]})
-	}
-	return object{"description": object{"text": f.Message}, "artifactChanges": changes}
 }
 
 func invocation(s *finding.Summary) object {

@@ -25,7 +25,7 @@ func text(w io.Writer, r *finding.Report, o Options) error {
 			continue
 		}
 		one(&b, f, o)
-		if f.Fix == nil && f.Advice != "" && !advised[f.Rule] {
+		if f.Change == nil && f.Advice != "" && !advised[f.Rule] {
 			advised[f.Rule] = true
 			detail(&b, "advice: ", f.Advice)
 		}
@@ -62,15 +62,20 @@ func one(b *strings.Builder, f *finding.Finding, o Options) {
 		}
 		detail(b, f.Related[0].Message+": ", strings.Join(places, ", "))
 	}
-	if f.Fix != nil {
-		detail(b, "fix: ", f.Fix.Message+" (-fix writes it, -diff shows it)")
+	if f.Change != nil {
+		change(b, f.Change, o)
 	}
-	if f.Unfixed != "" && o.Traces {
-		detail(b, "no fix: ", f.Unfixed)
-	}
-	if f.Scaffold != "" && o.Traces {
-		for line := range strings.Lines(wrap.Lines(f.Scaffold)) {
-			b.WriteString("      | " + strings.TrimRight(line, "\r\n") + "\n")
+}
+
+// change prints the explanation of a transaction.
+func change(b *strings.Builder, c *finding.Change, o Options) {
+	detail(b, "advice: ", c.Advice)
+	for _, line := range [][2]string{
+		{"watched: ", strings.Join(c.Watched, ", ")}, {"written: ", strings.Join(c.Written, ", ")},
+		{"before: ", c.Before}, {"after: ", c.After}, {"expiry: ", c.TTL},
+	} {
+		if line[1] != "" && o.Traces {
+			detail(b, line[0], line[1])
 		}
 	}
 }

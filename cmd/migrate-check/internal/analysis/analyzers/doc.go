@@ -14,7 +14,8 @@
 //
 // Commands that the profile of -redisprofile.profile permits are no findings.
 //
-// The cure is an update under a lock: see github.com/unwatch/unwatch/lockupdate.
+// Each finding ends with the class of the transaction, such as "one string" or "a record and its index", and with the call of
+// github.com/unwatch/unwatch/rmw that replaces it.
 //
 // # Analyzer redispubsub
 //

@@ -22,6 +22,7 @@ type reader struct {
 	calls   []*rediscalls.Call
 	eval    *symbolic.Evaluator // nil unless the analyzer needs texts
 	chains  rediscalls.Chains   // built on first use
+	changes Changes             // of the transactions
 
 	// Reported once each:
 	tagged  map[token.Pos]bool         // keys, for their hash tags
@@ -32,7 +33,7 @@ type reader struct {
 func newReader(pass *analysis.Pass, texts bool) *reader {
 	r := &reader{
 		pass: pass, profile: profile.Of(pass), calls: pass.ResultOf[rediscalls.Analyzer].([]*rediscalls.Call),
-		tagged: map[token.Pos]bool{}, greeted: map[*ast.CompositeLit]bool{}, checked: map[string]bool{},
+		tagged: map[token.Pos]bool{}, greeted: map[*ast.CompositeLit]bool{}, checked: map[string]bool{}, changes: Changes{},
 	}
 	if texts {
 		r.eval = symbolic.Of(pass)

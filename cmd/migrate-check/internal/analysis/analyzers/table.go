@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,10 +17,9 @@ import (
 	"github.com/unwatch/unwatch/internal/rules"
 )
 
-// The names of the analyzers that have flags, and of the flags.
+// The names of the analyzer with a result, of that with a flag, and of the flag.
 const (
 	Transactions = "redistx"
-	StoreFlag    = "store" // the expression for the rmw.Store of the fixes
 	Keys         = "rediskeys"
 	SplitFlag    = "split" // also report MC403
 )
@@ -47,9 +47,6 @@ type rule struct {
 var table = []entry{
 	{
 		name: Transactions, texts: true,
-		flags: func(f *flag.FlagSet) {
-			f.String(StoreFlag, "", "an `EXPRESSION` for the rmw.Store that a fix sends updates to, as s.store; where it does not compile, nothing is fixed")
-		},
 		rules: []rule{{commands: []string{"WATCH", "MULTI", "EXEC", "DISCARD", "UNWATCH"}, judge: (*reader).transaction}},
 	},
 	{
@@ -99,6 +96,8 @@ func build() (made []*analysis.Analyzer) {
 			URL:      "https://github.com/unwatch/unwatch/blob/main/docs/migrate-check.md",
 			Requires: []*analysis.Analyzer{rediscalls.Analyzer, profile.Analyzer},
 			Run:      e.run,
+
+			ResultType: reflect.TypeFor[Changes](),
 		}
 		if e.texts {
 			a.Requires = append(a.Requires, symbolic.Analyzer)
@@ -127,7 +126,7 @@ func Named(name string) *analysis.Analyzer {
 func (e entry) run(pass *analysis.Pass) (any, error) {
 	r := newReader(pass, e.texts)
 	if e.proxy && r.profile.Server() {
-		return nil, nil
+		return r.changes, nil
 	}
 	if e.node != nil {
 		for n := range rediscalls.Nodes(pass) {
@@ -139,7 +138,7 @@ func (e entry) run(pass *analysis.Pass) (any, error) {
 			rule.on(r, c)
 		}
 	}
-	return nil, nil
+	return r.changes, nil
 }
 
 func (u rule) on(r *reader, c *rediscalls.Call) {

@@ -67,6 +67,8 @@ type Cmdable interface {
 	HSet(ctx context.Context, key string, values ...any) *IntCmd
 	HDel(ctx context.Context, key string, fields ...string) *IntCmd
 	ZCard(ctx context.Context, key string) *IntCmd
+	ZAdd(ctx context.Context, key string, members ...Z) *IntCmd
+	ZRem(ctx context.Context, key string, members ...any) *IntCmd
 	BLPop(ctx context.Context, timeout time.Duration, keys ...string) *SliceCmd
 	Publish(ctx context.Context, channel string, message any) *IntCmd
 	Pipelined(ctx context.Context, fn func(Pipeliner) error) ([]Cmder, error)

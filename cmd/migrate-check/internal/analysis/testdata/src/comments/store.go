@@ -1,5 +1,0 @@
-package comments
-
-import "github.com/unwatch/unwatch/rmw"
-
-type store = rmw.Store
