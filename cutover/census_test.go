@@ -60,10 +60,11 @@ func TestCensus(t *testing.T) {
 		}
 		nextPoll()
 		assert.Equal(t, []uint64{0, 0, 0}, epochs(t, old))
-		for epoch := range uint64(3) {
-			require.NoError(t, publish(t.Context(), old, admin.stores[1], forward))
+		for epoch, stage := range []cutover.Stage{forward, reverse, forward} {
+			require.NoError(t, publish(t.Context(), old, admin.stores[1], stage))
 			time.Sleep(4 * time.Second)
-			assert.Equal(t, []uint64{epoch + 1, epoch + 1, epoch + 1}, epochs(t, old))
+			seen := uint64(epoch) + 1
+			assert.Equal(t, []uint64{seen, seen, seen}, epochs(t, old))
 		}
 		for _, p := range census(t, old) {
 			assert.NotEmpty(t, p.Name)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -82,7 +83,9 @@ func greatest(answers []answer) (stage Stage, err error) {
 }
 
 // Publish writes the stage into both stores, with the next epoch. [FromKey] and Current read it. It
-// permits the steps that [Phase] lists, and refuses others with an [rmw.ErrInvalid].
+// permits the steps that [Phase] lists, and refuses others with an [rmw.ErrInvalid]. A stage that is published
+// already keeps its epoch, so that the passes of its epoch still count: Publish then writes it only into a store
+// that lacks it.
 //
 // Set stage.Epoch to that of the stage on which the decision is based. Publish fails with
 // [rmw.ErrContended] if another stage was published since. With an Epoch of 0 it does not check,
@@ -97,8 +100,13 @@ func greatest(answers []answer) (stage Stage, err error) {
 // [Ready], all of them open. Publish refuses the step otherwise, with an rmw.ErrInvalid.
 //
 // If the new store fails, the stage has effect, and Publish returns an error: publish it again when
-// the new store answers. This way a freeze works without the new store; Complete does not. After an
-// [rmw.ErrOutcomeUnknown], read Current.
+// the new store answers. This way a freeze works without the new store; Complete does not.
+//
+// A stage that differs from the published one by its Freeze only also works without the old store. If the old
+// store does not take it within 3 s, Publish writes it into the new store alone, 100 epochs ahead, where it has
+// effect, and returns an error: publish it again when the old store answers.
+//
+// After an [rmw.ErrOutcomeUnknown], read Current.
 func Publish(ctx context.Context, name string, old, new rmw.Store, stage Stage, gates ...Gate) error {
 	key, err := keyOf(name)
 	if err == nil {
@@ -107,46 +115,101 @@ func Publish(ctx context.Context, name string, old, new rmw.Store, stage Stage, 
 	if err != nil {
 		return err
 	}
-	basis := stage.Epoch
 	present, err := greatest(readBoth(ctx, key, old, new))
 	if err != nil && (present.Epoch == 0 || stage.Phase == Complete || errors.Is(err, rmw.ErrInvalid)) {
 		return fmt.Errorf("the stage was not published: %w", err)
 	}
-	if _, err = old.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+	freezes := stage.Freeze && stage.Phase != Complete
+	oldCtx, cancel := ctx, func() {}
+	if freezes {
+		oldCtx, cancel = context.WithTimeout(ctx, freezeWait)
+	}
+	defer cancel()
+	var next Stage
+	var refused error
+	if _, err = old.Update(oldCtx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		last, err := greatest([]answer{decodeValue(cur, nil), {stage: present}})
 		if err == nil {
-			err = advance(last, stage)
+			next, err = successor(last, stage, gates)
 		}
-		switch {
-		case err != nil:
-			return cur, err
-		case basis == 0 && stage.Phase == Complete && last.Phase != Complete:
-			return cur, fmt.Errorf("%w: Complete needs the Epoch of the stage on which the decision is based", rmw.ErrInvalid)
-		case basis != 0 && basis != last.Epoch:
-			return cur, fmt.Errorf("%w: stage %v with epoch %d was published since epoch %d was read",
-				rmw.ErrContended, last.Phase, last.Epoch, basis)
-		}
-		if err = permit(last, stage, gates); err != nil {
+		if refused = err; err != nil {
 			return cur, err
 		}
-		stage.Epoch = last.Epoch + 1
-		return rmw.String(encode(stage)), nil
-	}); err != nil {
+		return rmw.String(encode(next)), nil
+	}); err != nil && (refused != nil || !freezes) {
 		return fmt.Errorf("the stage was not published: %w", err)
+	}
+	if oldErr := err; oldErr != nil {
+		if next, err = freezeNew(ctx, key, new, present, stage); err != nil {
+			return fmt.Errorf("the stage was not published: %w", errors.Join(oldErr, err))
+		}
+		return halfPublished(next, "new", "old", oldErr)
 	}
 	var overtaken error
 	if _, err = new.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 		last, err := greatest([]answer{decodeValue(cur, nil)})
-		if err == nil && last.Epoch >= stage.Epoch && encode(last) != encode(stage) {
+		if err == nil && last.Epoch >= next.Epoch && encode(last) != encode(next) {
 			overtaken = fmt.Errorf("%w: stage %v with epoch %d was published at the same time", rmw.ErrContended, last.Phase, last.Epoch)
 			return cur, overtaken
 		}
-		return rmw.String(encode(stage)), err
+		return rmw.String(encode(next)), err
 	}); overtaken != nil {
 		return overtaken
 	} else if err != nil {
-		return fmt.Errorf("stage %v is published with epoch %d in the old store, and in force, but not in the new store; publish it again: %w",
-			stage.Phase, stage.Epoch, err)
+		return halfPublished(next, "old", "new", err)
 	}
 	return nil
+}
+
+func halfPublished(stage Stage, has, lacks string, err error) error {
+	return fmt.Errorf("stage %v is published with epoch %d in the %s store, and in force, but not in the %s store; publish it again: %w",
+		stage, stage.Epoch, has, lacks, err)
+}
+
+// successor returns the stage with the epoch after that of last, or last itself if both are the same.
+func successor(last, stage Stage, gates []Gate) (Stage, error) {
+	basis := stage.Epoch
+	stage.Epoch = last.Epoch
+	switch err := advance(last, stage); {
+	case err != nil:
+		return last, err
+	case basis == 0 && stage.Phase == Complete && last.Phase != Complete:
+		return last, fmt.Errorf("%w: Complete needs the Epoch of the stage on which the decision is based", rmw.ErrInvalid)
+	case basis != 0 && basis != last.Epoch:
+		return last, fmt.Errorf("%w: stage %v with epoch %d was published since epoch %d was read",
+			rmw.ErrContended, last.Phase, last.Epoch, basis)
+	case last.Epoch > 0 && encode(last) == encode(stage):
+		return last, nil
+	}
+	stage.Epoch++
+	return stage, permit(last, stage, gates)
+}
+
+// freezeWait is how long a freeze waits for the old store.
+const freezeWait = 3 * time.Second
+
+// freezeLead is larger than the number of stages that the old store may have and the new one not: each of them
+// was published while the new store was down.
+const freezeLead = 100
+
+// freezeNew publishes a freeze in the new store alone. A freeze is safe at any time, and its epoch is beyond that of
+// every other stage, also of one that a concurrent Publish writes into the old store.
+func freezeNew(ctx context.Context, key rmw.Key, new rmw.Store, present, stage Stage) (next Stage, err error) {
+	_, err = new.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+		last, err := greatest([]answer{decodeValue(cur, nil), {stage: present}})
+		if err == nil {
+			next, err = successor(last, stage, nil)
+		}
+		if err != nil {
+			return cur, err
+		}
+		if next.Epoch > last.Epoch {
+			next.Epoch = last.Epoch + freezeLead
+		}
+		if last.Epoch, last.Freeze = next.Epoch, true; encode(last) != encode(next) {
+			return cur, fmt.Errorf("%w: without the old store, only Freeze may change", rmw.ErrInvalid)
+		}
+		return rmw.String(encode(next)), nil
+	})
+	return next, err
 }

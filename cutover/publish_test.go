@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -65,11 +67,16 @@ func TestPublishTakesLegalStepsOnly(t *testing.T) {
 				require.NoError(t, p.publish(t, forward))
 			}
 			require.NoError(t, p.publish(t, present))
-			epoch := uint64(p[0].writes)
-			err := p.publish(t, next)
+			now, err := cutover.Current(t.Context(), "desk", p[0], p[1])
+			require.NoError(t, err)
+			epoch, change := now.Epoch, uint64(1)
+			if from == to && epoch > 0 {
+				change = 0
+			}
+			err = p.publish(t, next)
 			if slices.Contains(strings.Fields(legal), to) {
 				require.NoError(t, err, "%s to %s", from, to)
-				p.require(t, at(epoch+1, next))
+				p.require(t, at(epoch+change, next))
 			} else {
 				require.ErrorIs(t, err, rmw.ErrInvalid, "%s to %s", from, to)
 				assert.Regexp(t, "from here it can go to: |publish copying with 100 percent", err.Error())
@@ -152,8 +159,8 @@ func TestPublishNeedsGates(t *testing.T) {
 func TestEpochGrowsWithoutOneDocument(t *testing.T) {
 	for i := range 2 {
 		p := newPair()
-		for range 3 {
-			require.NoError(t, p.publish(t, forward))
+		for _, stage := range []cutover.Stage{forward, reverse, forward} {
+			require.NoError(t, p.publish(t, stage))
 		}
 		p[i].become("")
 		require.ErrorIs(t, p.publish(t, follow), rmw.ErrInvalid, "the last stage is known")
@@ -177,12 +184,12 @@ func TestPublishWhileOneStoreFails(t *testing.T) {
 	refused(cutover.Publish(t.Context(), "desk", p[0], p[1], at(3, complete), permitted...), "was not published")
 	p[1].become(up)
 	require.NoError(t, p.publish(t, forward))
-	p.require(t, at(4, forward))
+	p.require(t, at(3, forward))
 
 	p[0].become(down)
-	refused(p.publish(t, frozen(forward)), "was not published")
+	refused(p.publish(t, reverse), "was not published")
 	p[0].become(up)
-	p.require(t, at(4, forward))
+	p.require(t, at(3, forward))
 
 	// The first stage of all needs both: the store that fails may have a greater epoch.
 	first := newPair()
@@ -216,4 +223,107 @@ func TestPublishIsOvertaken(t *testing.T) {
 		}
 		p.require(t, tc.last)
 	}
+}
+
+// A stage that is published again keeps its epoch, and is written only where it is missing.
+func TestPublishAgain(t *testing.T) {
+	for i := range 2 {
+		for name, broken := range map[string]string{"same": up, "lost": "", "older": doc(1, `"stage":"copying","percent":1`)} {
+			p := newPair()
+			require.NoError(t, p.publish(t, cutover.Stage{Phase: cutover.Copying, Percent: 1}))
+			require.NoError(t, p.publish(t, frozen(forward)))
+			p[i].become(broken)
+			require.NoError(t, p.publish(t, frozen(forward)), name)
+			p.require(t, at(2, frozen(forward)))
+			require.NoError(t, cutover.Publish(t.Context(), "desk", p[0], p[1], at(2, frozen(forward))))
+			p.require(t, at(2, frozen(forward)))
+		}
+	}
+	// A Complete that reached one store only needs no gates to reach the other one.
+	p := newPair()
+	require.NoError(t, p.publish(t, forward))
+	half := p[1].document()
+	require.NoError(t, p.publish(t, complete))
+	p[1].become(half)
+	require.NoError(t, cutover.Publish(t.Context(), "desk", p[0], p[1], at(2, complete)))
+	p.require(t, at(2, complete))
+}
+
+// A freeze works without the old store: processes follow the new store's document, also if the old store has a later
+// stage that the new one has missed. Afterwards the same freeze is written into the old store, with its epoch.
+func TestFreezeWithoutTheOldStore(t *testing.T) {
+	for name, away := range map[string]string{"down": down, "hangs": hangs} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPair()
+				require.NoError(t, p.publish(t, forward))
+				p[1].become(down)
+				require.ErrorContains(t, p.publish(t, reverse), "in force")
+				require.ErrorContains(t, p.publish(t, forward), "in force")
+				p[1].become(up)
+				poller := poll(t, p[0], p[1])
+				nextPoll()
+				p[0].become(away)
+				began := time.Now()
+				for range 2 {
+					err := p.publish(t, frozen(forward))
+					require.ErrorContains(t, err, "stage copying 100 %, frozen is published with epoch 101 in the new store, and in force, "+
+						"but not in the old store; publish it again")
+				}
+				assert.Less(t, time.Since(began), 9*time.Second)
+				less := cutover.Stage{Phase: cutover.Copying, Percent: 9}
+				for _, other := range []cutover.Stage{forward, frozen(reverse), frozen(less), complete} {
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					err := publish(ctx, p[0], p[1], other)
+					cancel()
+					require.Error(t, err)
+					assert.NotContains(t, err.Error(), "in force", "only Freeze may change")
+				}
+				nextPoll()
+				stage, err := poller.Stage(t.Context())
+				require.NoError(t, err)
+				assert.Equal(t, at(101, frozen(forward)), stage)
+				p[0].become(up)
+				nextPoll()
+				stage, err = poller.Stage(t.Context())
+				require.NoError(t, err)
+				assert.Equal(t, at(101, frozen(forward)), stage)
+				require.NoError(t, p.publish(t, frozen(forward)))
+				p.require(t, at(101, frozen(forward)))
+				require.NoError(t, p.publish(t, forward))
+				p.require(t, at(102, forward))
+			})
+		})
+	}
+}
+
+// The old store takes a stage, and is away for a freeze before the new store has that stage. The freeze counts, and
+// the other call fails. A Complete, too, has no effect then.
+func TestFreezeOvertakesAPublish(t *testing.T) {
+	for _, stage := range []cutover.Stage{reverse, complete} {
+		p := newPair()
+		require.NoError(t, p.publish(t, forward))
+		p[1].before = func() {
+			p[1].before = nil
+			p[0].become(down)
+			require.ErrorContains(t, p.publish(t, frozen(forward)), "in the new store, and in force")
+			p[0].become(up)
+		}
+		require.ErrorIs(t, p.publish(t, stage), rmw.ErrContended)
+		for range 2 {
+			synctest.Test(t, func(t *testing.T) {
+				got, err := poll(t, p[0], p[1]).Stage(t.Context())
+				require.NoError(t, err)
+				assert.Equal(t, at(101, frozen(forward)), got)
+			})
+			require.NoError(t, p.publish(t, frozen(forward)))
+			p.require(t, at(101, frozen(forward)))
+		}
+	}
+	// A freeze that is based on a stage before the present one.
+	p := newPair()
+	require.NoError(t, p.publish(t, forward))
+	require.NoError(t, p.publish(t, reverse))
+	p[0].become(down)
+	require.ErrorIs(t, cutover.Publish(t.Context(), "desk", p[0], p[1], at(1, frozen(forward))), rmw.ErrContended)
 }

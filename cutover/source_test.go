@@ -1,6 +1,7 @@
 package cutover_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -379,10 +380,14 @@ func (p *place) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if p.before != nil {
 		p.before()
 	}
-	p.mu.Lock()
+	if p.mu.Lock(); p.hangs {
+		p.mu.Unlock()
+		<-ctx.Done()
+		p.mu.Lock()
+	}
 	defer p.mu.Unlock()
-	if p.err != nil {
-		return rmw.Result{}, p.err
+	if err := cmp.Or(p.err, ctx.Err()); err != nil {
+		return rmw.Result{}, err
 	}
 	next, err := fn(ctx, p.values[key.Name])
 	if err != nil {

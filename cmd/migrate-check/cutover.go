@@ -15,6 +15,7 @@ import (
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 	"github.com/unwatch/unwatch/internal/wrap"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 const cutoverUsage = `Usage: migrate-check cutover ACTION -name NAME -old ADDRESS -new ADDRESS [flags]
@@ -25,7 +26,8 @@ stores. An ACTION is:
   status    show the stage, keys, processes, pauses and the way back; with
             -http as a page
   advance   go to the stage of -to, -percent and -labels
-  freeze    stop new moves; with -off, permit them again
+  freeze    stop new moves, also while one store is down; with -off, permit
+            them again
   reverse   move keys back to the old store
   plan      check the servers and every key before the first move; with
             -monitor, name blind writers
@@ -132,6 +134,8 @@ type cutoverAnswer struct {
 	Gates     []cutover.Gate    `json:"gates"`
 	Processes []cutover.Process `json:"processes"`
 	Steps     []string          `json:"steps,omitempty"`
+	Already   bool              `json:"already,omitempty"` // both stores have the stage
+	Voids     string            `json:"voids,omitempty"`   // the records that a new epoch voids
 	Published bool              `json:"published"`
 	Error     string            `json:"error,omitempty"`
 }
@@ -272,17 +276,29 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 		return a, oneErr
 	}
 	a.Stage, a.Next = present, f.next(action, present)
-	a.Next.Epoch = present.Epoch + 1
+	again := present.Epoch > 0 && text(a.Next) == text(present)
+	if !again {
+		a.Next.Epoch = present.Epoch + 1
+	}
 	if err := a.Next.Validate(); err != nil {
 		return a, err
 	}
-	census, err := cutover.Census(ctx, f.name, s.old)
-	if err != nil {
-		return a, err
+	a.Steps = f.steps(ctx, s, a.Next, again)
+	a.Already = len(a.Steps) == 0
+	var census []cutover.Process
+	if action == "advance" && !again || oneErr == nil { // freeze and reverse only show it
+		if census, err = cutover.Census(ctx, f.name, s.old); err != nil && action == "advance" {
+			return a, err
+		}
 	}
 	a.Processes = append(a.Processes, census...)
 	a.Gates = cutover.Ready(present, a.Next, f.evidence(census, records))
-	a.State = cutoverstatus.Worst(a.Gates)
+	if a.State = cutoverstatus.Worst(a.Gates); again {
+		a.Gates, a.State = a.Gates[:1], cutover.GateOpen
+	}
+	if !again && drained(present) && a.Next.Phase != cutover.Complete {
+		a.Voids = fmt.Sprintf("A new epoch voids the sweeps and verifies of epoch %d: repeat them before complete.", present.Epoch)
+	}
 	if action == "advance" && present.Phase == cutover.Follow && a.Next.Phase == cutover.Copying {
 		first, err := f.preflight(ctx, s)
 		if err != nil {
@@ -294,10 +310,7 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 			a.State = cutoverstatus.Worst(a.Gates)
 		}
 	}
-	for _, side := range []string{"old", "new"} {
-		a.Steps = append(a.Steps, fmt.Sprintf("write stage %v with epoch %d into the %s store", a.Next, a.Next.Epoch, side))
-	}
-	if f.dryRun || a.State != cutover.GateOpen {
+	if f.dryRun || a.Already || a.State != cutover.GateOpen {
 		return a, nil
 	}
 	next := a.Next
@@ -307,6 +320,27 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 	}
 	a.Published = err == nil
 	return a, err
+}
+
+// steps lists the writes of a stage. A stage that is published again is written only into a store that lacks it.
+func (f *cutoverFlags) steps(ctx context.Context, s cutoverStores, next cutover.Stage, again bool) (steps []string) {
+	for i, store := range []rmw.Reader{s.old, s.new} {
+		if has, err := cutover.Current(ctx, f.name, store, store); again && err == nil && text(has) == text(next) {
+			continue
+		}
+		steps = append(steps, fmt.Sprintf("write stage %v with epoch %d into the %s store", next, next.Epoch, []string{"old", "new"}[i]))
+	}
+	return steps
+}
+
+// text has all that two equal stages have in common.
+func text(s cutover.Stage) string {
+	return fmt.Sprint(s.Epoch, s.Phase, s.Percent, s.Freeze, len(s.Labels), s.Labels)
+}
+
+// drained says whether sweeps and verifies at the stage count for complete.
+func drained(s cutover.Stage) bool {
+	return s.Phase == cutover.Copying && s.Percent == 100 && len(s.Labels) == 0 && !s.Freeze
 }
 
 // preflight returns the conditions of the servers, and of the new store's names, for the first move.
@@ -336,8 +370,7 @@ func (f *cutoverFlags) next(action string, present cutover.Stage) cutover.Stage 
 		}
 	default:
 		switch {
-		case present.Phase == cutover.Copying && present.Percent == 100 && len(present.Labels) == 0 && !present.Freeze,
-			present.Phase == cutover.Complete:
+		case drained(present), present.Phase == cutover.Complete:
 			next.Phase = cutover.Complete
 		default:
 			next = cutover.Stage{Phase: cutover.Copying, Percent: 100}
@@ -369,6 +402,12 @@ func (f *cutoverFlags) write(w io.Writer, a cutoverAnswer) error {
 	}
 	for _, step := range a.Steps {
 		say(w, "%s", wrapped(lead+step))
+	}
+	if a.Already {
+		say(w, "%s", wrapped(fmt.Sprintf("already at %v, epoch %d, in both stores: nothing to do", a.Stage, a.Stage.Epoch)))
+	}
+	if a.Voids != "" && a.State == cutover.GateOpen {
+		say(w, "%s", wrapped(a.Voids))
 	}
 	return nil
 }

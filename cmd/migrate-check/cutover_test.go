@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -67,6 +68,14 @@ func (s *sides) fill(t *testing.T, n int) *redis.Client {
 		require.NoError(t, old.Set(t.Context(), fmt.Sprint("room:", i), "v", 0).Err())
 	}
 	return old
+}
+
+// loading makes the old store answer as one that loads its data, until the returned function is called.
+func (s *sides) loading() (loaded func()) {
+	return s.proxies[0].Inject(proxytest.Fault{
+		Times: -1, Action: proxytest.RefuseWith, Text: "LOADING Redis is loading the dataset in memory",
+		Match: func(args []string) bool { return !strings.EqualFold(args[0], "INFO") },
+	})
 }
 
 // masters names the servers behind the proxy.
@@ -287,6 +296,76 @@ func TestCutoverWithoutAStore(t *testing.T) {
 	assert.Equal(t, codeError, s.try(t, "status").code)
 	s.proxies[1].Up(0)
 	assert.Equal(t, codeOK, s.try(t, "freeze").code)
+}
+
+// freeze works while the old store is loading its data, and while no heartbeat can be read. Repeated, it needs no new
+// epoch.
+func TestCutoverFreezesWhileTheOldStoreIsLoading(t *testing.T) {
+	s := newSides(t)
+	s.copying(t, "5")
+	loaded := s.loading()
+	for range 2 {
+		r := s.try(t, "freeze")
+		assert.Equal(t, codeError, r.code)
+		assert.Contains(t, unwrapped(r.stderr), "stage copying 5 %, frozen is published with epoch 101 in the new store, and in force, "+
+			"but not in the old store; publish it again")
+		assert.Contains(t, unwrapped(r.stderr), "-old: LOADING")
+		assert.NotContains(t, r.stdout, "done: write")
+	}
+	for _, args := range [][]string{{"freeze", "-off"}, {"reverse"}} {
+		r := s.try(t, args[0], args[1:]...)
+		assert.Equal(t, codeError, r.code)
+		assert.Contains(t, unwrapped(r.stderr), "the stage was not published")
+	}
+	loaded()
+	r := s.try(t, "freeze")
+	assert.Equal(t, codeOK, r.code, r.stderr)
+	assert.Contains(t, unwrapped(r.stdout), "done: write stage copying 5 %, frozen with epoch 101 into the old store")
+	assert.NotContains(t, r.stdout, "into the new store")
+
+	s.servers[0].Del("~cutover:{desk}:census")
+	require.NoError(t, s.servers[0].Set("~cutover:{desk}:census", "no hash"))
+	r = s.try(t, "freeze", "-off")
+	assert.Equal(t, codeOK, r.code, r.stderr)
+	assert.Equal(t, codeOK, s.try(t, "reverse").code)
+	assert.Equal(t, codeError, s.try(t, "advance", "-percent", "9").code)
+}
+
+// A repeated command publishes nothing, or only into the store that lacks the stage, with the same epoch: the
+// recorded passes still count. A command that voids them says so.
+func TestCutoverRepeatsACommand(t *testing.T) {
+	s := newSides(t)
+	s.copying(t, "100")
+	const voids = "A new epoch voids the sweeps and verifies of epoch 1: repeat them before complete."
+	again := append(s.masters(), "-percent", "100")
+	for want, lose := range map[string]func(){
+		"already at copying 100 %, epoch 1, in both stores: nothing to do": func() {},
+		"done: write stage copying 100 % with epoch 1 into the old store":  func() { s.servers[0].Del("~cutover:{desk}") },
+		"done: write stage copying 100 % with epoch 1 into the new store":  func() { s.servers[1].Del("~cutover:{desk}") },
+	} {
+		s.beat(0) // a process has not seen the stage
+		lose()
+		r := s.try(t, "advance", again...)
+		assert.Equal(t, codeOK, r.code, r.stdout)
+		assert.Contains(t, unwrapped(r.stdout), want)
+		assert.Regexp(t, "^(done|already)", want)
+		assert.LessOrEqual(t, strings.Count(r.stdout, "done: "), 1)
+		assert.NotContains(t, r.stdout, "voids")
+		fits(t, r.stdout)
+	}
+	r := s.try(t, "freeze", "-dry-run")
+	assert.Contains(t, unwrapped(r.stdout), voids)
+	r = s.try(t, "freeze")
+	assert.Contains(t, unwrapped(r.stdout), voids)
+	fits(t, r.stdout)
+	for _, args := range [][]string{{"freeze"}, {"freeze", "-off"}, {"freeze", "-off"}} {
+		r = s.try(t, args[0], args[1:]...)
+		assert.Equal(t, codeOK, r.code, r.stderr)
+		assert.NotContains(t, r.stdout, "voids")
+	}
+	present, err := cutover.Current(t.Context(), "desk", s.stores[0], s.stores[1])
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, present.Epoch)
 }
 
 func TestCutoverUsage(t *testing.T) {

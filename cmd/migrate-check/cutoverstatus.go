@@ -113,18 +113,21 @@ func (r *replication) look(ctx context.Context, server *redis.Client) int {
 	return r.changes
 }
 
-// freezeOnFailover publishes a freeze when the replication ID of the old store changes, until ctx ends.
+// freezeOnFailover publishes a freeze when the replication ID of the old store changes, until ctx ends. It goes on
+// until both stores have the freeze, or another stage is published.
 func (f *cutoverFlags) freezeOnFailover(ctx context.Context, s cutoverStores, stdout io.Writer) {
 	var old replication
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
-	for answered := 0; ctx.Err() == nil; {
-		if changes := old.look(ctx, s.clients[0]); changes > answered {
-			frozen, err := f.freeze(ctx, s)
-			if err != nil {
+	said := ""
+	for answered, half := 0, false; ctx.Err() == nil; {
+		if changes := old.look(ctx, s.clients[0]); changes > answered || half {
+			frozen, err := f.freeze(ctx, s, changes == answered)
+			if err != nil && err.Error() != said {
+				said = err.Error()
 				fail(stdout, "cutover", codeError, err)
 			}
-			if frozen {
+			if half = frozen && err != nil; frozen && changes > answered {
 				answered = changes
 				say(stdout, "%s", wrapped("New moves are stopped: the replication ID of the old store has changed, "+
 					"by a failover or a restart. Run verify, then freeze -off."))
@@ -137,17 +140,19 @@ func (f *cutoverFlags) freezeOnFailover(ctx context.Context, s cutoverStores, st
 	}
 }
 
-// freeze reports whether new moves are stopped now. A store that fails does not prevent that, but is an error.
-func (f *cutoverFlags) freeze(ctx context.Context, s cutoverStores) (frozen bool, err error) {
+// freeze reports whether new moves are stopped now. The error says which store lacks the freeze, if any. With again,
+// it only completes a freeze that is published.
+func (f *cutoverFlags) freeze(ctx context.Context, s cutoverStores, again bool) (frozen bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	present, err := cutover.Current(ctx, f.name, s.old, s.new)
-	if present.Freeze || err != nil && present.Epoch == 0 {
-		return present.Freeze, err
+	if again && !present.Freeze || err != nil && present.Epoch == 0 {
+		return false, err
 	}
 	present.Freeze = true
 	err = cutover.Publish(ctx, f.name, s.old, s.new, present)
-	return err == nil, err
+	now, _ := cutover.Current(ctx, f.name, s.old, s.new)
+	return now.Freeze, err
 }
 
 // sampleSize is the number of places in the old store at which a status looks, each with a name or two.

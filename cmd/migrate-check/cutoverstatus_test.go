@@ -102,8 +102,9 @@ func TestCutoverStatusShowsARunningSweep(t *testing.T) {
 	assert.Nil(t, now.Sweep, "it has ended")
 }
 
-// A change of the old store's replication ID stops new moves, also while the new store is down. freeze -off permits
-// them until the next change. The first change comes before any stage is published.
+// A change of the old store's replication ID stops new moves, also while the new store is down or the old one is
+// loading its data. Later, both have the freeze. freeze -off permits moves until the next change. The first change comes
+// before any stage is published.
 func TestCutoverFreezesOnFailover(t *testing.T) {
 	s := newSides(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -129,7 +130,13 @@ func TestCutoverFreezesOnFailover(t *testing.T) {
 		stage, _ := cutover.Current(t.Context(), "desk", s.stores[0], s.stores[1])
 		return stage.Freeze
 	}
-	for change := range int64(2) {
+	const frozenInBoth = "true true"
+	both := func() string {
+		old, _ := cutover.Current(t.Context(), "desk", s.stores[0], s.stores[0])
+		new, _ := cutover.Current(t.Context(), "desk", s.stores[1], s.stores[1])
+		return fmt.Sprint(old.Freeze, new.Freeze)
+	}
+	for change := range int64(3) {
 		if change == 1 {
 			s.beat(2)
 			require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
@@ -137,16 +144,27 @@ func TestCutoverFreezesOnFailover(t *testing.T) {
 		require.Equal(t, change, <-looks)
 		require.Equal(t, change, <-looks)
 		require.False(t, frozen())
-		if change == 1 {
-			s.proxies[1].Down(0) // without a stage, both stores must answer
+		back := func() {}
+		switch change { // without a stage, both stores must answer
+		case 1:
+			s.proxies[1].Down(0)
+			back = func() { s.proxies[1].Up(0) }
+		case 2:
+			back = s.loading()
 		}
 		id.Store(change + 1)
 		for <-looks == change {
 		}
 		<-looks // it has acted on the change
 		assert.True(t, frozen())
-		s.proxies[1].Up(0)
+		back()
+		for <-looks; both() != frozenInBoth; {
+			<-looks
+		}
 		require.Equal(t, codeOK, s.try(t, "freeze", "-off").code)
+		<-looks
+		<-looks
+		assert.False(t, frozen(), "it does not freeze again")
 	}
 	stop()
 	assert.Contains(t, unwrapped((<-ended).stdout),

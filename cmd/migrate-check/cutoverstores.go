@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -63,7 +64,9 @@ func (f *cutoverFlags) open(env func(string) (string, bool)) (s cutoverStores, e
 		}
 		s.clients = append(s.clients, newClient(a, config))
 	}
-	s.old, s.new = lockupdate.New(s.clients[0], lockupdate.Config{}), lockupdate.New(s.clients[1], lockupdate.Config{})
+	// The lock of a command that was killed keeps the next one waiting for the lease only.
+	cfg := lockupdate.Config{Lease: 2 * time.Second}
+	s.old, s.new = lockupdate.New(s.clients[0], cfg), lockupdate.New(s.clients[1], cfg)
 	return s, nil
 }
 
