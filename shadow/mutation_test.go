@@ -174,7 +174,7 @@ func TestMutants(t *testing.T) {
 			if i%4 != 0 {
 				long.Repeats(t)
 			}
-			r := verdictOn(t, m.candidate, shadow.Config{Sole: true})
+			r := verdictOn(t, m.candidate, shadow.Config{Skip: []report.Comparator{report.Lockstep}})
 			assert.Contains(t, named(r), m.want)
 			v := r.Judge(report.Policy{})
 			assert.Equal(t, report.NotReady, v.State)
