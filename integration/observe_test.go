@@ -26,7 +26,6 @@ import (
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/internal/testing/long"
-	"github.com/unwatch/unwatch/internal/testing/reporttest"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -226,10 +225,7 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 	prom := monitor(t, map[string]http.Handler{
 		"/service":        promhttp.HandlerFor(w.registry, promhttp.HandlerOpts{}),
 		"/shadow/metrics": f.fleet[0].Handler(),
-		"/unverified/metrics": report.Handler(func(context.Context) (*report.Report, error) {
-			return reporttest.Empty(), nil
-		}, report.Policy{}),
-		"/cutover": moving.metrics,
+		"/cutover":        moving.metrics,
 		"/live": http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			if r := found.Load(); r != nil {
 				assert.NoError(t, r.WritePrometheus(rw))
@@ -245,14 +241,7 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 	})) > 0 {
 		require.NoError(t, ctx.Err())
 	}
-	const verified, unverified = "ShadowUnverified shadow", "ShadowUnverified unverified"
-	active := map[string]bool{verified: true}
-	for active[verified] || !active[unverified] {
-		_, err := f.fleet[0].Verify(ctx)
-		require.NoError(t, err)
-		active = prom.active(ctx)
-	}
-	assert.Equal(t, map[string]bool{unverified: true}, active, "active before any fault")
+	assert.Empty(t, prom.active(ctx), "active before any fault")
 
 	found.Store(looked(t, live.Address{Host: w.server.Addr}, live.Config{Profile: proxycompat.Codis32()}, func() {
 		updates(t, cas.New(named(t, w.server.Addr, "legacy"), cas.Config{}), 3)
@@ -283,9 +272,7 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 			require.NoError(t, w.update("healthy", nil))
 		}
 		queries = prom.unanswered(ctx, queries)
-		active = prom.active(ctx)
-		assert.NotContains(t, active, verified)
-		for alert := range active {
+		for alert := range prom.active(ctx) {
 			name, _, _ := strings.Cut(alert, " ")
 			delete(silent, name)
 		}

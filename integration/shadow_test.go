@@ -31,7 +31,7 @@ func onNutcracker(t *testing.T) func() *redis.Options {
 	return func() *redis.Options { return proxycompat.Options(proxycompat.Twemproxy05(), nutcracker.Addr) }
 }
 
-// Two stores without a fault: everything is compared, there is no finding, and both are equal in the end.
+// Two stores without a fault: everything is compared, and there is no finding.
 func TestShadowOfAFleet(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]func(*testing.T) func() *redis.Options{"redis": onRedis, "nutcracker": onNutcracker} {
@@ -39,8 +39,7 @@ func TestShadowOfAFleet(t *testing.T) {
 			t.Parallel()
 			f := shadowed(t, on(t), lockupdate.Config{}, nil)
 			f.traffic(1, 60)
-			f.settle()
-			f.same()
+			f.drain()
 			r := f.report()
 			assert.Empty(t, blocking(r), told(r))
 			var compared, audited int64
@@ -50,7 +49,7 @@ func TestShadowOfAFleet(t *testing.T) {
 					compared += tally.Compared
 				}
 			}
-			t.Logf("%d comparisons, %d commits audited, findings of the verifier: %v", compared, audited, r.Verify.Findings)
+			t.Logf("%d comparisons, %d commits audited", compared, audited)
 			assert.Positive(t, audited)
 			assert.Equal(t, "closed", r.Health.Breaker)
 		})
@@ -71,11 +70,7 @@ func TestShadowFindsDroppedExpiries(t *testing.T) {
 	t.Parallel()
 	f := shadowed(t, onRedis(t), lockupdate.Config{}, func(s rmw.Store) rmw.Store { return dropping{s} })
 	f.traffic(2, 15)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for _, s := range f.fleet {
-		require.NoError(t, s.Drain(ctx))
-	}
+	f.drain()
 	r := f.report()
 	assert.Contains(t, blocking(r), "seeded ttl ")
 	assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
@@ -102,12 +97,8 @@ func TestShadowFindsLostUpdates(t *testing.T) {
 				Times: -1, Action: proxytest.Delay, Delay: 3 * lease,
 			})
 			f := shadowed(t, relay.Options, lockupdate.Config{Lease: lease}, nil, hooks...)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
 			lost := func() int64 {
-				for _, s := range f.fleet {
-					require.NoError(t, s.Drain(ctx))
-				}
+				f.drain()
 				return blocking(f.merged())["free lost_update "]
 			}
 			for round := uint64(0); round < 8 && lost() == 0; round++ {
@@ -128,27 +119,7 @@ func TestShadowFindsLostUpdates(t *testing.T) {
 	}
 }
 
-// Another client writes to the candidate.
-func TestShadowFindsAForeignWriter(t *testing.T) {
-	t.Parallel()
-	f := shadowed(t, onRedis(t), lockupdate.Config{}, nil)
-	f.traffic(4, 15)
-	ctx := t.Context()
-	key := rmw.Key{Name: "k2", Label: "string", TTL: time.Hour}
-	_, err := f.fleet[0].Update(ctx, key, func(context.Context, rmw.Value) (rmw.Value, error) {
-		return rmw.String(`{"n":1,"state":"open"}`), nil
-	})
-	require.NoError(t, err)
-	f.settle()
-	require.NoError(t, f.candidate.Set(ctx, "k2", `{"n":1,"state":"stolen"}`, redis.KeepTTL).Err())
-	f.settle() // it is repaired, too
-	f.same()
-	r := f.report()
-	assert.Equal(t, map[string]int64{"verifier foreign_write state": 1}, blocking(r), told(r))
-}
-
-// The candidate is unreachable for a while: that is no finding, and the missed updates are copied
-// afterwards.
+// The candidate is unreachable for a while: that is no finding.
 func TestShadowOfAnOutage(t *testing.T) {
 	t.Parallel()
 	for name, outage := range map[string]func(relay *proxytest.Proxy, backend *servers.Server) (end func()){
@@ -188,11 +159,10 @@ func TestShadowOfAnOutage(t *testing.T) {
 				return true
 			}, 30*time.Second, 500*time.Millisecond)
 			f.traffic(8, 10)
-			f.settle()
-			f.same()
+			f.drain()
 			r := f.report()
 			assert.Empty(t, blocking(r), told(r))
-			t.Logf("resyncs: %v, breaker trips: %d, verifier: %v", r.Health.Resyncs, r.Health.BreakerTrips, r.Verify.Findings)
+			t.Logf("breaker trips: %d", r.Health.BreakerTrips)
 			errs := r.Health.Candidate.Errors
 			assert.Positive(t, errs["unavailable"]+errs["outcome unknown"]+errs["timeout"])
 		})

@@ -14,7 +14,7 @@ type call struct {
 	key  rmw.Key
 	hash uint64 // of the key's name
 	op   *operation
-	id   uint64 // unique in this Store; 0 for a finding about a key
+	id   uint64 // unique in this Store
 	read bool
 
 	old, next rmw.Value // given to and returned by fn; for a read, both are the value read

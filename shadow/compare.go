@@ -2,9 +2,6 @@ package shadow
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -18,7 +15,6 @@ type comparison struct {
 	differ    *diff.Comparer
 	project   func(v rmw.Value) (rmw.Value, error)
 	tolerance time.Duration // between expiries
-	rules     string        // identifies the rules: digests by other rules differ
 }
 
 func newComparison(cfg Config, domain string) *comparison {
@@ -31,8 +27,7 @@ func newComparison(cfg Config, domain string) *comparison {
 	if err != nil {
 		panic("shadow: a Config that was validated: " + err.Error())
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "2 %q %q %t", d.Ignore, d.Sets, d.Project != nil))
-	return &comparison{differ: differ, project: d.Project, tolerance: d.TTLTolerance, rules: hex.EncodeToString(sum[:4])}
+	return &comparison{differ: differ, project: d.Project, tolerance: d.TTLTolerance}
 }
 
 // form returns the form of a value that is compared. A value that Project refuses is
@@ -47,11 +42,6 @@ func (c *comparison) form(v rmw.Value) rmw.Value {
 	}
 	return v
 }
-
-type digest = [16]byte
-
-// digest is the same for equal values.
-func (c *comparison) digest(v rmw.Value) digest { return c.differ.Digest(c.form(v)) }
 
 func (c *comparison) compare(legacy, candidate rmw.Value) diff.Result {
 	return c.differ.Compare(c.form(legacy), c.form(candidate))

@@ -16,24 +16,6 @@ import (
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
-// Side is one of the two paths.
-type Side uint8
-
-const (
-	// Legacy is the path in use before the migration.
-	Legacy Side = iota
-	// Candidate is the path to migrate to.
-	Candidate
-)
-
-// String returns the side's name.
-func (s Side) String() string {
-	if s == Candidate {
-		return "candidate"
-	}
-	return "legacy"
-}
-
 // Config configures a [Store]. The zero Config works: it shadows all keys.
 type Config struct {
 	// Name is the report's title. Default "shadow".
@@ -45,11 +27,6 @@ type Config struct {
 	// information, if there is one.
 	Build string
 
-	// Serve is the side that answers, for the Store's lifetime; the other side is in its
-	// shadow. Candidate is for after the cut-over: it keeps the legacy store ready to go
-	// back. A change of Serve alone does not move the authority: all processes must change
-	// at once.
-	Serve Side
 	// Off starts with no key in the shadow; [Store.SetPercent] changes that.
 	Off bool
 	// Percent is the share of the keys in the shadow, selected by a hash of their names.
@@ -59,11 +36,7 @@ type Config struct {
 	// compared. Default 10; negative: none.
 	Reads float64
 
-	// Sole promises that no other process mirrors to the same store. Then a value that this
-	// process did not write is a finding of the lockstep comparator. Otherwise another
-	// process may have written it, and only the verifier can tell.
-	Sole bool
-	// Skip lists comparators to leave out. With Serve: Candidate, only lockstep runs.
+	// Skip lists comparators to leave out.
 	Skip []report.Comparator
 	// AA marks a calibration: both paths are alike, so every difference is noise.
 	AA bool
@@ -95,11 +68,6 @@ type Config struct {
 	// Rate bounds the calls compared in a second, all comparators together. Default: no
 	// bound.
 	Rate int
-	// LockstepWait is how long a call waits for the one before it, which may be queued in
-	// another process. Then the key is copied anew. Default 2 s.
-	LockstepWait time.Duration
-	// Keys bounds the number of keys remembered for the verifier. Default 100,000.
-	Keys int
 	// CloseTimeout bounds [Store.Close]. Default 5 s.
 	CloseTimeout time.Duration
 }
@@ -141,8 +109,6 @@ func (c Config) withDefaults() Config {
 	c.QueueBytes = cmp.Or(c.QueueBytes, 64<<20)
 	c.Workers = cmp.Or(c.Workers, 8)
 	c.Timeout = cmp.Or(c.Timeout, 2*time.Second)
-	c.LockstepWait = cmp.Or(c.LockstepWait, 2*time.Second)
-	c.Keys = cmp.Or(c.Keys, 100_000)
 	c.CloseTimeout = cmp.Or(c.CloseTimeout, 5*time.Second)
 	return c
 }
@@ -162,8 +128,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: shadow.Config.Reads is %v; use at most 100", rmw.ErrInvalid, c.Reads)
 	case strings.ContainsAny(c.Process, " \t\r\n"):
 		return fmt.Errorf("%w: shadow.Config.Process is %q; use a name without spaces", rmw.ErrInvalid, c.Process)
-	case c.Serve > Candidate:
-		return fmt.Errorf("%w: shadow.Config.Serve is %d; use Legacy or Candidate", rmw.ErrInvalid, c.Serve)
 	}
 	for _, skipped := range c.Skip {
 		if !slices.Contains(report.Comparators(), skipped) {

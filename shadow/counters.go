@@ -32,7 +32,6 @@ type counters struct {
 	marks    []report.Mark
 	dirty    map[string]*report.DirtyKey // by the redacted name
 	sampled  int                         // findings with samples
-	verify   report.Verify
 }
 
 const (
@@ -57,7 +56,7 @@ type operation struct {
 	compare *comparison
 
 	report.Operation                 // without Tallies and Findings
-	tallies          [3]report.Tally // by index
+	tallies          [2]report.Tally // by index
 	findings         map[findingKind]*found
 }
 
@@ -84,9 +83,8 @@ func newCounters(cfg Config) *counters {
 		dirty: map[string]*report.DirtyKey{},
 		health: report.Health{
 			Legacy: report.PathHealth{Errors: map[string]int64{}}, Candidate: report.PathHealth{Errors: map[string]int64{}},
-			Resyncs: map[string]int64{}, Breaker: "closed",
+			Breaker: "closed",
 		},
-		verify: report.Verify{Findings: map[report.Class]int64{}},
 	}
 	c.operations.Store(&map[opName]*operation{})
 	return c
@@ -212,31 +210,5 @@ func (c *counters) recoverAs(err *error) {
 	if p := recover(); p != nil {
 		c.logPanic(p)
 		*err = errPanicked
-	}
-}
-
-// round adds a round of the verifier.
-func (c *counters) round(r report.Verify) report.Verify {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r.Rounds, r.Last, r.Findings = c.verify.Rounds+1, time.Now(), c.verify.Findings
-	if r.Checked > 0 && r.Equal == r.Checked {
-		r.Settled = c.verify.Settled + 1
-	}
-	c.verify = r
-	r.Findings = maps.Clone(r.Findings)
-	return r
-}
-
-// verified counts a difference that the verifier has confirmed.
-func (c *counters) verified(t *keyState, f finding) {
-	about := &call{key: t.key, op: t.op}
-	c.redact(&f, about, report.Verifier)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.verify.Findings[f.class]++
-	if f.class.Blocks() {
-		c.minuteLocked(time.Now()).Diverged++
-		c.foundLocked(about, report.Verifier, f)
 	}
 }

@@ -9,26 +9,24 @@
 //
 // The page says ready, not ready because, or not enough data.
 //
-// # Three comparators and a verifier
+// # Two comparators
 //
 // To run each update on both stores and compare the results proves nothing: concurrent calls
 // arrive in different orders, and the results differ without a fault. So the package
-// compares in three ways. Each has a blind spot that another one covers:
+// compares in two ways, on scratch keys of the hidden path. It writes no key of the service there.
+// Each way has a blind spot that the other one covers:
 //
 //   - Seeded replay writes the value that the serving path read to a scratch key of the
 //     hidden path, repeats the update there, and compares the value, the expiry and the
 //     error. It finds codecs, expiries and errors that differ.
-//   - Lockstep applies each update to the hidden path's own key, in the serving path's order
-//     of commits: each update waits until the key holds the value that it was computed from.
-//     Lockstep keeps the hidden store ready to take over.
 //   - Free run lets updates of a scratch key race on the hidden path, and audits the chain of
 //     their commits: each acknowledged commit must be in the chain, once. One call in four is
 //     a forced conflict: two updates of a new scratch key overlap, and one of them may delete
 //     the key. Its fn takes as long as on the serving path, from 10 ms to a quarter of
 //     Config.Timeout. Only the free run finds lost updates.
 //
-// The verifier, [Store.Verify], reads the touched keys of both stores and compares values
-// and expiries, in both directions. It skips keys that change meanwhile.
+// The shadow moves no data. Package cutover moves it, and its Store.Verify looks at every key
+// of both stores.
 //
 // # Playback and pure operations
 //
@@ -48,26 +46,15 @@
 // counted, and [slog.Default] gets the stack of the first one. [Store.Kill] switches everything
 // off, for good, without a call of any store.
 //
-// The Store samples whole keys, by a hash of their names, and never single updates: a chain
-// with a missing link proves nothing.
+// The Store samples whole keys, by a hash of their names, and never single updates, so that
+// the free run has the contention of the sampled keys.
 //
 // Scratch keys are named after the key, in the same slot. "~seed:{key}:id" and
 // "~pair:{key}:id" live for a minute, or until they are cleared if the update removed the
-// expiry. "~free:{key}" lives for ten minutes. In a fleet, "~trail:{key}" lives for an hour:
-// each process notes there the values that it mirrors, so that any other value is foreign.
+// expiry. "~free:{key}" lives for ten minutes.
 //
 // # Limits
 //
-// A process does not know which calls another one dropped, nor their order. So in a fleet, a
-// key that differs is copied anew. The difference is a finding only if the hidden store
-// holds a value that is not in ~trail:{key}. A value that returns after it was
-// overwritten, and a key that another program deleted, are a drift_gap there; while that
-// goes on, the verifier's rounds do not settle, and the end state stays closed. An expiry is
-// a finding if it is wrong again after the verifier set it. A key that lives no longer than
-// [Domain.TTLTolerance] may expire before it is read. Lockstep compares nothing of a key
-// that changes its kind while a call of it is missed.
-//
-// Lockstep serialises the updates of a key, so the report takes latencies from the free run.
 // The bounds of the report hold for calls like those that were seen; the gates show the
 // operation with the fewest.
 package shadow

@@ -26,7 +26,7 @@ type engine struct {
 	cfg      Config
 	counters *counters
 	hidden   *hiddenPath
-	active   [3]bool // by index
+	active   [2]bool // by index
 	me       string  // in the ids of this engine; a restarted process has another one
 
 	ctx     context.Context // of the hidden path; ends with Kill and Close
@@ -37,51 +37,31 @@ type engine struct {
 	rate    rate
 
 	// Guarded by the counters' lock.
-	gaps    map[uint64]uint64 // number of missing calls, by the hash of their key
-	allGaps uint64            // how often gaps was full: then any key may have one
-	closed  atomic.Bool       // set under the lock: a call is queued before, or dropped
-	idle    chan struct{}     // closed when nothing is in flight; nil while Drain does not wait
+	closed atomic.Bool   // set under the lock: a call is queued before, or dropped
+	idle   chan struct{} // closed when nothing is in flight; nil while Drain does not wait
 
-	queue   chan call // to the dispatcher; made with the first call
-	seeds   chan *item
-	races   chan *item
-	workers []*worker // of the lockstep comparator
-	free    *free
-	touched *registry
+	queue chan call // to the dispatcher; made with the first call
+	seeds chan *item
+	races chan *item
+	free  *free
 }
 
 // item is a call on its way through the comparators.
 type item struct {
 	*call
 	left atomic.Int32 // comparators that are not done with it
-
-	// Of the lockstep comparator.
-	was, is digest   // of the call's input and of the value that it left
-	missing uint64   // see missingLocked
-	blame   *finding // until the call is settled
 }
-
-const maxGaps = 4096 // keys with missing calls
 
 func newEngine(s *Store) *engine {
 	e := &engine{
 		store: s, cfg: s.cfg, counters: s.counters, hidden: newHiddenPath(s.hidden, s.counters),
-		ended: make(chan struct{}), gaps: make(map[uint64]uint64, maxGaps),
+		ended: make(chan struct{}),
 		seeds: make(chan *item, s.cfg.QueueCalls), races: make(chan *item, s.cfg.QueueCalls),
-		touched: newRegistry(s.cfg.Keys), me: rand.Text()[:13] + ".",
-		rate: rate{perSecond: float64(s.cfg.Rate)},
+		me: rand.Text()[:13] + ".", rate: rate{perSecond: float64(s.cfg.Rate)},
 	}
 	e.ctx = e.hidden.ctx
 	for i, c := range comparators {
 		e.active[i] = !slices.Contains(s.cfg.Skip, c)
-		if s.cfg.Serve == Candidate {
-			e.active[i] = c == report.Lockstep
-		}
-	}
-	for range e.cfg.Workers {
-		e.workers = append(e.workers, &worker{
-			engine: e, items: make(chan *item, e.cfg.QueueCalls), waiting: map[*keyState]struct{}{},
-		})
 	}
 	e.free = &free{
 		engine: e, chains: map[string]*chain{}, auditNow: make(chan struct{}, 1),
@@ -90,8 +70,8 @@ func newEngine(s *Store) *engine {
 	return e
 }
 
-// concerns reports whether a comparator compares a call: the chains of lockstep and of the
-// free run consist of writes.
+// concerns reports whether a comparator compares a call: the chains of the free run consist of
+// writes.
 func (e *engine) concerns(i int, c *call) bool { return e.active[i] && (i == 0 || c.written) }
 
 // record takes a call from its caller. It must be quick and must not allocate.
@@ -138,8 +118,6 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		h.Queue++
 		h.QueueBytes += c.bytes
 		h.QueueMost = max(h.QueueMost, h.Queue)
-	case c.written || failed == notcompared.PrimaryIndeterminate:
-		e.missLocked(c.hash)
 	}
 	if failed == "" && missed != "" {
 		m := e.counters.minuteLocked(e.store.epoch.Add(c.at)) // quicker than time.Now
@@ -147,18 +125,6 @@ func (e *engine) record(c *call, failed report.Reason, err error) {
 		m.Dropped += int64(c.concerned)
 	}
 }
-
-// missLocked notes that a call of a key is missing: lockstep does not apply it.
-func (e *engine) missLocked(hash uint64) {
-	if len(e.gaps) == maxGaps && e.gaps[hash] == 0 {
-		clear(e.gaps)
-		e.allGaps++
-	}
-	e.gaps[hash]++
-}
-
-// missingLocked grows with each call of a key that is missing, or may be.
-func (e *engine) missingLocked(hash uint64) uint64 { return e.allGaps<<32 + e.gaps[hash] }
 
 // run starts the goroutines.
 func (e *engine) run() {
@@ -170,11 +136,6 @@ func (e *engine) run() {
 		}
 		if e.active[index(report.Free)] {
 			e.running.Go(func() { e.work(e.races, report.Free, e.free.race) })
-		}
-	}
-	for _, w := range e.workers {
-		if e.active[index(report.Lockstep)] {
-			e.running.Go(w.run)
 		}
 	}
 	if e.active[index(report.Free)] {
@@ -208,13 +169,7 @@ func (e *engine) hand(c call) {
 		why = notcompared.DroppedRate
 	}
 	it.left.Store(c.concerned)
-	e.counters.locked(func(h *report.Health) {
-		h.QueueWait.Record(time.Since(c.ended))
-		if why != "" && c.written {
-			e.missLocked(c.hash)
-		}
-		it.missing = e.missingLocked(c.hash)
-	})
+	e.counters.locked(func(h *report.Health) { h.QueueWait.Record(time.Since(c.ended)) })
 	for i, c := range comparators {
 		switch {
 		case !e.concerns(i, it.call):
@@ -222,15 +177,13 @@ func (e *engine) hand(c call) {
 			e.settle(it, c, finding{missed: why})
 		case c == report.Seeded:
 			e.seeds <- it
-		case c == report.Lockstep:
-			e.worker(it.hash).items <- it
 		default:
 			e.races <- it
 		}
 	}
 }
 
-// work is a goroutine of a comparator that needs no order.
+// work is a goroutine of a comparator.
 func (e *engine) work(items <-chan *item, comparator report.Comparator, compare func(*item)) {
 	guarded := func(it *item) {
 		defer e.counters.onPanic(func() { e.settle(it, comparator, finding{missed: notcompared.ShadowPanic}) })
@@ -330,9 +283,6 @@ func (e *engine) sweep() {
 		e.settle(<-e.races, report.Free, finding{missed: notcompared.DroppedMode})
 	}
 	e.free.sweep()
-	for _, w := range e.workers {
-		w.sweep()
-	}
 }
 
 // Close stops the sampling, waits at most Config.CloseTimeout until the recorded calls are

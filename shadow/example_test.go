@@ -32,7 +32,6 @@ func Example_service() {
 
 	mux := http.NewServeMux()
 	mux.Handle("/debug/shadow/", store.Handler())
-	go store.VerifyEvery(context.Background(), 5*time.Minute)
 	// endsnippet
 	_ = mux
 }
@@ -46,7 +45,7 @@ func Example_calibration() {
 	// snippet:calibration
 	same := shadow.New(
 		cas.New(old, cas.Config{}),
-		cas.New(spare, cas.Config{}), // another, empty Redis: the shadow writes to the same keys
+		cas.New(spare, cas.Config{}), // another Redis, like the candidate's
 		shadow.Config{Name: "session", AA: true})
 	// … as many calls as the real run needs, through same; then:
 	noise := same.Report()
@@ -73,7 +72,7 @@ func Example_smallService() {
 		Lag:          10 * time.Second, // no caller waits for a comparison
 	}
 	store := shadow.New(rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{
-		Name: "orders", AA: true, Sole: true, Policy: policy,
+		Name: "orders", AA: true, Policy: policy,
 	})
 	defer store.Close()
 	// endsnippet
@@ -87,11 +86,6 @@ func Example_smallService() {
 		}
 		if i%8 == 7 {
 			_ = store.Drain(ctx) // a real service has minutes for its 400 calls
-		}
-	}
-	for range 2 { // Policy.Rounds
-		if _, err := store.Verify(ctx); err != nil {
-			fmt.Println(err)
 		}
 	}
 	v := store.Report().Judge(report.Policy{}) // by Config.Policy
@@ -130,9 +124,6 @@ func ExampleConfig() {
 // snippet:verdict
 func verdict(ctx context.Context, store *shadow.Store) (report.Verdict, error) {
 	if err := store.Drain(ctx); err != nil { // all that was recorded is compared
-		return report.Verdict{}, err
-	}
-	if _, err := store.Verify(ctx); err != nil { // both stores hold the same
 		return report.Verdict{}, err
 	}
 	return store.Report().Judge(report.Policy{}), nil // by Config.Policy; .State.ExitCode() is for a program

@@ -26,7 +26,7 @@ type finding struct {
 // matches reports whether the report shows nothing of a finding but its count.
 func (f *finding) matches() bool {
 	switch f.class {
-	case report.Match, report.MatchNoop, report.OrderOnly:
+	case report.Match, report.MatchNoop:
 		return true
 	}
 	return f.missed != ""
@@ -176,10 +176,5 @@ func (c *counters) sampleLocked(about *call, of *found, f finding) {
 	})
 }
 
-// opID identifies a call in reports; "" for a finding about a key.
-func opID(cfg Config, c *call) string {
-	if c.id == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s#%d", cfg.Process, c.id)
-}
+// opID identifies a call in reports.
+func opID(cfg Config, c *call) string { return fmt.Sprintf("%s#%d", cfg.Process, c.id) }

@@ -24,7 +24,7 @@ func TestAuditKeepsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hidden := newDistant(1, 2*time.Millisecond, 0)
 		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{
-			Sole: true, Workers: 64, QueueCalls: 6000, Skip: []report.Comparator{report.Seeded, report.Lockstep},
+			Workers: 64, QueueCalls: 6000, Skip: []report.Comparator{report.Seeded},
 		})
 		for i := range 20_000 { // 2,000 in a second
 			increment(t, s, i)
@@ -40,7 +40,7 @@ func TestAuditKeepsUp(t *testing.T) {
 // audit.
 func TestDrainAuditsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), delayed(100*time.Millisecond), shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), delayed(100*time.Millisecond), shadow.Config{})
 		calls(t, s, 20, 20)
 		began := time.Now()
 		require.NoError(t, s.Drain(t.Context()))
@@ -65,7 +65,7 @@ func TestDrainAuditsAfterTheLastWrite(t *testing.T) {
 			return rmw.Result{After: next, Written: true, Attempts: 1}, err
 		}
 		s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{
-			Sole: true, Skip: []report.Comparator{report.Seeded, report.Lockstep},
+			Skip: []report.Comparator{report.Seeded},
 		})
 		calls(t, s, 3, 1) // of the two that race, the second one overwrites the first one a quarter of a second later
 		assert.EqualValues(t, 1, drained(t, s).Operations[0].Tallies[report.Free].Classes[report.LostUpdate])
@@ -97,7 +97,7 @@ func TestConflictHoldIsBounded(t *testing.T) {
 					return next, err
 				})
 			}
-			s := open(t, rmwtest.NewMemory(), m, shadow.Config{Sole: true})
+			s := open(t, rmwtest.NewMemory(), m, shadow.Config{})
 			for i := range 20 {
 				update(t, s, counter(i), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					time.Sleep(of.took)
@@ -125,7 +125,7 @@ func TestForcedConflictIsNoError(t *testing.T) {
 			defer held.Delete(key.Name)
 			return m.Memory.Update(ctx, key, fn)
 		}
-		s := open(t, rmwtest.NewMemory(), m, shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), m, shadow.Config{})
 		calls(t, s, 100, 100)
 		r := quiet(t, s)
 		assert.Empty(t, r.Health.Candidate.Errors)
@@ -140,7 +140,7 @@ func TestLatencyLeavesOutFn(t *testing.T) {
 	for _, pure := range [][]string{nil, {"n/update"}} {
 		synctest.Test(t, func(t *testing.T) {
 			slow := before(func(context.Context, rmw.Key) error { time.Sleep(15 * time.Millisecond); return nil })
-			s := open(t, rmwtest.NewMemory(), slow, shadow.Config{Sole: true, Pure: pure})
+			s := open(t, rmwtest.NewMemory(), slow, shadow.Config{Pure: pure})
 			for i := range 500 {
 				update(t, s, counter(i/2), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 					time.Sleep(20 * time.Millisecond) // it computes

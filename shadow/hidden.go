@@ -96,26 +96,20 @@ func (h *hiddenPath) peek(key rmw.Key) (v rmw.Value, left time.Duration, err err
 	return v, left, err
 }
 
-func (h *hiddenPath) readTTL(key rmw.Key) (v rmw.Value, left time.Duration, err error) {
-	err = h.call(func(ctx context.Context) (err error) {
-		v, left, err = readTTL(ctx, h.store, key)
-		return err
-	})
-	return v, left, err
-}
-
 // readTTL reads a value as a service does, and then its expiry; NoTTL if the store does not
 // tell expiries. A value that expires between the two calls is absent.
-func readTTL(ctx context.Context, store rmw.Store, key rmw.Key) (rmw.Value, time.Duration, error) {
-	v, err := store.Read(ctx, key)
-	peeker, ok := rmw.As[rmw.Peeker](store)
-	if err != nil || !ok {
-		return v, rmw.NoTTL, err
-	}
-	again, left, err := peeker.Peek(ctx, key)
-	if err == nil && !again.Exists() {
-		return rmw.Value{}, rmw.NoTTL, nil
-	}
+func (h *hiddenPath) readTTL(key rmw.Key) (v rmw.Value, left time.Duration, err error) {
+	left = rmw.NoTTL
+	err = h.call(func(ctx context.Context) (err error) {
+		if v, err = h.store.Read(ctx, key); err != nil || h.peeker == nil {
+			return err
+		}
+		var again rmw.Value
+		if again, left, err = h.peeker.Peek(ctx, key); err == nil && !again.Exists() {
+			v, left = rmw.Value{}, rmw.NoTTL
+		}
+		return err
+	})
 	return v, left, err
 }
 

@@ -70,25 +70,6 @@ func TestCallersAllocateNothing(t *testing.T) {
 	}
 }
 
-// A copy contains the calls that had ended before it began, and the calls that ended during
-// it and lead to the copied value, through any number of calls in any order.
-func TestCallsInACopy(t *testing.T) {
-	began := time.Now()
-	at := func(was, is byte, after time.Duration) *item {
-		return &item{call: &call{ended: began.Add(after)}, was: digest{was}, is: digest{is}}
-	}
-	c := copied{began: began, ended: began.Add(time.Second), value: digest{5}}
-	assert.True(t, c.covers(at(1, 2, -1)))
-	assert.False(t, c.covers(at(1, 2, 0)), "it may have ended later")
-	before, last := at(3, 4, 0), at(4, 5, time.Second)
-	elsewhere, later := at(7, 8, 0), at(4, 5, time.Second+1)
-	leading := c.leadingTo([]*item{before, elsewhere, later, last})
-	for it, want := range map[*item]bool{before: true, last: true, elsewhere: false, later: false} {
-		assert.Equal(t, want, leading(it))
-	}
-	assert.False(t, c.leadingTo([]*item{before, elsewhere})(before), "no call leads to the copied value")
-}
-
 // One update in eight is clocked, whatever the pattern of the calls.
 func TestClockedCalls(t *testing.T) {
 	const calls = 80_000
@@ -102,28 +83,6 @@ func TestClockedCalls(t *testing.T) {
 		assert.InDelta(t, 0.125, float64(n)/calls, 0.01, "every call of %d", turn)
 	}
 	assert.True(t, clocked(4096), "the first ones are all clocked")
-}
-
-// A missing call is a gap of its key, and of every key once too many keys have one.
-func TestMissingCalls(t *testing.T) {
-	e := New(nil, nil, Config{}).engine
-	var state keyState
-	gap := func(hash uint64) bool {
-		state.gap = false
-		state.miss(e.missingLocked(hash))
-		return state.gap
-	}
-	for hash := range uint64(maxGaps) {
-		e.missLocked(hash)
-	}
-	assert.False(t, gap(maxGaps))
-	assert.True(t, gap(1))
-	assert.False(t, gap(1), "it was noted before")
-	e.missLocked(1)
-	assert.True(t, gap(1))
-	e.missLocked(maxGaps)
-	assert.True(t, gap(maxGaps+1))
-	assert.Len(t, e.gaps, 1)
 }
 
 // One forced conflict in four has a long value.
@@ -169,37 +128,4 @@ func TestValuesAreRedactedBeforeTheLock(t *testing.T) {
 	s.Reset("", "update")
 	assert.Empty(t, s.Report().Samples)
 	assert.Zero(t, s.counters.sampled, "there is room for others")
-}
-
-// held is a path that answers a read only after open is closed.
-type held struct {
-	*rmwtest.Memory
-	reached, open chan struct{}
-}
-
-func (p held) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
-	close(p.reached)
-	<-p.open
-	return p.Memory.Read(ctx, key)
-}
-
-// Drain returns only after the lockstep worker has unlocked the key: a round of the verifier
-// must not skip it.
-func TestDrainWaitsForTheKeysLock(t *testing.T) {
-	hidden := held{rmwtest.NewMemory(), make(chan struct{}), make(chan struct{})}
-	s := New(rmwtest.NewMemory(), hidden, Config{Sole: true, Skip: []report.Comparator{report.Seeded, report.Free}})
-	_, err := s.Update(t.Context(), rmw.Key{Name: "k"}, always(rmw.String("v")))
-	require.NoError(t, err)
-	<-hidden.reached
-	s.engine.touched.mu.Lock() // the worker needs it to unlock the key
-	close(hidden.open)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, s.Drain(ctx), context.DeadlineExceeded)
-	s.engine.touched.mu.Unlock()
-	require.NoError(t, s.Drain(t.Context()))
-	states, _ := s.engine.touched.all()
-	assert.True(t, states[0].try())
-	states[0].unlock()
-	require.NoError(t, s.Close())
 }

@@ -157,7 +157,7 @@ func TestRate(t *testing.T) {
 // fn runs only as often as the serving path calls it: it writes variables of its caller.
 func TestFnRunsOnServingPathOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
 		runs := 0 // the race detector would see another goroutine
 		for range 100 {
 			update(t, s, counter(1), func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -165,7 +165,7 @@ func TestFnRunsOnServingPathOnly(t *testing.T) {
 				return add(ctx, cur)
 			})
 		}
-		assert.EqualValues(t, 100, compared(drained(t, s), report.Lockstep))
+		assert.EqualValues(t, 100, compared(drained(t, s), report.Seeded))
 		assert.Equal(t, 100, runs)
 	})
 }
@@ -216,7 +216,7 @@ func TestPanicsOfProject(t *testing.T) {
 				return v, nil
 			}
 			hidden := storing(func(rmw.Value) rmw.Value { return rmw.String("broken") })
-			s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Sole: true, Domains: map[string]shadow.Domain{"n": {Project: project}}})
+			s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Domains: map[string]shadow.Domain{"n": {Project: project}}})
 			calls(t, s, 10, 10)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -224,7 +224,6 @@ func TestPanicsOfProject(t *testing.T) {
 			r := reported(t, s)
 			assert.Positive(t, r.Health.Panics)
 			assert.Positive(t, passed(r, report.Seeded)[notcompared.ShadowPanic])
-			assert.EqualValues(t, 10, passed(r, report.Lockstep)[notcompared.ShadowPanic])
 			assert.Zero(t, r.Health.QueueBytes)
 			assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
 		})
@@ -234,37 +233,28 @@ func TestPanicsOfProject(t *testing.T) {
 // A Store with an invalid Config serves, compares nothing, and reports the error.
 func TestInvalidConfigServes(t *testing.T) {
 	for _, cfg := range []shadow.Config{
-		{Percent: 101}, {Workers: -1}, {Reads: 200}, {Process: "a b"}, {Serve: 7}, {Timeout: -1},
-		{Serve: shadow.Candidate, Percent: -1},
-		{Skip: []report.Comparator{"seed"}}, {Skip: []report.Comparator{report.Verifier}},
+		{Percent: 101}, {Workers: -1}, {Reads: 200}, {Process: "a b"}, {Timeout: -1}, {Percent: -1},
+		{Skip: []report.Comparator{"seed"}},
 		{Domains: map[string]shadow.Domain{"n": {Ignore: []string{"a..b"}}}},
 		{Policy: report.Policy{Rate: -1}},
 		{Calibration: &report.Report{}},
 	} {
 		require.ErrorIs(t, cfg.Validate(), rmw.ErrInvalid)
-		legacy, candidate, asked := rmw.Store(rmwtest.NewMemory()), rmw.Store(nil), "shadow"
-		if cfg.Serve == shadow.Candidate {
-			legacy, candidate, asked = candidate, legacy, "reverse"
-		}
-		s := open(t, legacy, candidate, cfg)
+		s := open(t, rmwtest.NewMemory(), nil, cfg)
 		increment(t, s, 1)
 		r := s.Report()
 		assert.Equal(t, "off", r.Mode)
-		assert.Equal(t, asked, r.Processes[0].Asked)
+		assert.Equal(t, "shadow", r.Processes[0].Asked)
 		assert.Contains(t, r.Processes[0].Reason, "shadow.Config")
 		require.ErrorIs(t, s.SetPercent(100, ""), rmw.ErrInvalid)
-		_, err := s.Verify(t.Context())
-		require.ErrorIs(t, err, rmw.ErrInvalid)
-		s.VerifyEvery(t.Context(), time.Hour) // it returns
 	}
 }
 
-// A failed call of the serving path is not compared. One with an unknown outcome leaves a
-// gap.
+// A failed call of the serving path is not compared.
 func TestServingPathFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		serving := rmwtest.NewMemory()
-		s := open(t, serving, rmwtest.NewMemory(), shadow.Config{Sole: true})
+		s := open(t, serving, rmwtest.NewMemory(), shadow.Config{})
 		update := func() error {
 			_, err := s.Update(t.Context(), counter(1), add)
 			return err
@@ -278,30 +268,11 @@ func TestServingPathFails(t *testing.T) {
 		require.ErrorIs(t, update(), rmw.ErrOutcomeUnknown)
 		stop()
 		require.NoError(t, update())
-		require.NoError(t, update())
 		r := drained(t, s)
 		assert.Equal(t, map[report.Reason]int64{notcompared.PrimaryFailed: 1, notcompared.PrimaryIndeterminate: 1},
 			passed(r, report.Seeded))
 		assert.EqualValues(t, 1, r.Health.Legacy.Errors["unavailable"])
 		assert.Empty(t, named(r))
-		tally := r.Operations[0].Tallies[report.Lockstep]
-		assert.EqualValues(t, 1, tally.Classes[report.DriftGap], tally)
-		assert.Equal(t, map[string]int64{"gap": 1}, r.Health.Resyncs)
-		assert.EqualValues(t, 1, verified(t, s, 2).Equal)
-	})
-}
-
-// A dropped write leaves a gap: the next call of its key does not wait for it.
-func TestDroppedWriteLeavesAGap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, QueueBytes: 1000})
-		for _, text := range []string{"a", strings.Repeat("b", 1000), "c", "d"} {
-			set(t, s, counter(1), rmw.String(text))
-			require.NoError(t, s.Drain(t.Context()))
-		}
-		r := s.Report()
-		assert.EqualValues(t, 2, passed(r, report.Lockstep)[notcompared.DroppedBytes])
-		assert.Equal(t, map[string]int64{"gap": 1}, r.Health.Resyncs)
 	})
 }
 
@@ -309,7 +280,7 @@ func TestDroppedWriteLeavesAGap(t *testing.T) {
 // or until the share of the keys changes.
 func TestDropsOfTheBusiestMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true, QueueCalls: 5})
+		s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{QueueCalls: 5})
 		burst := func(n, atOnce int) {
 			for range n / atOnce {
 				calls(t, s, atOnce, atOnce)
@@ -321,30 +292,28 @@ func TestDropsOfTheBusiestMinute(t *testing.T) {
 		burst(40, 20)
 		r := s.Report()
 		assert.Positive(t, r.Peak.Busiest.Dropped)
-		assert.EqualValues(t, 3*20, r.Peak.Clear.Compared)
-		assert.Equal(t, r.Peak.Busiest.Compared+r.Peak.Busiest.Dropped, int64(3*40))
+		assert.EqualValues(t, 2*20, r.Peak.Clear.Compared)
+		assert.Equal(t, r.Peak.Busiest.Compared+r.Peak.Busiest.Dropped, int64(2*40))
 		burst(45, 5)
-		assert.EqualValues(t, 3*45, s.Report().Peak.Clear.Compared)
+		assert.EqualValues(t, 2*45, s.Report().Peak.Clear.Compared)
 		require.NoError(t, s.SetPercent(99.99, "another share"))
 		time.Sleep(time.Minute)
 		assert.Zero(t, s.Report().Peak)
 		burst(5, 5)
-		assert.EqualValues(t, 3*5, s.Report().Peak.Busiest.Compared)
+		assert.EqualValues(t, 2*5, s.Report().Peak.Busiest.Compared)
 	})
 }
 
-// A hidden path that ignores its ctx blocks its workers, but no caller and no verifier.
+// A hidden path that ignores its ctx blocks its workers, but no caller.
 func TestPathIgnoresItsCtx(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		hidden := before(func(context.Context, rmw.Key) error { <-end; return nil })
-		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2, Sole: true})
+		s := shadow.New(rmwtest.NewMemory(), hidden, shadow.Config{QueueCalls: 50, Workers: 2})
 		began := time.Now()
 		calls(t, s, 200, 2)
 		synctest.Wait()
-		_, err := s.Verify(t.Context())
-		require.NoError(t, err)
-		assert.Zero(t, time.Since(began), "neither a caller nor the verifier waits")
+		assert.Zero(t, time.Since(began), "no caller waits")
 		time.Sleep(time.Hour)
 		r := reported(t, s)
 		assert.EqualValues(t, 50, r.Health.Queue)

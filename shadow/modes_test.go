@@ -1,9 +1,11 @@
 package shadow_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,19 +24,20 @@ import (
 func TestKeysAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sampled := func(percent float64) map[string]bool {
-			hidden := rmwtest.NewMemory()
+			var mu sync.Mutex
+			in := map[string]bool{}
+			hidden := before(func(_ context.Context, key rmw.Key) error {
+				mu.Lock()
+				defer mu.Unlock()
+				_, name, _ := strings.Cut(key.Name, "{")
+				name, _, _ = strings.Cut(name, "}")
+				in[name] = true
+				return nil
+			})
 			s := open(t, rmwtest.NewMemory(), hidden, shadow.Config{Off: true})
 			require.NoError(t, s.SetPercent(percent, "a test"))
 			calls(t, s, 2000, 2000)
 			drained(t, s)
-			in := map[string]bool{}
-			for i := range 2000 {
-				v, err := hidden.Read(t.Context(), counter(i))
-				require.NoError(t, err)
-				if v.Exists() {
-					in[counter(i).Name] = true
-				}
-			}
 			return in
 		}
 		before := map[string]bool{}
@@ -64,59 +67,18 @@ func TestPercentIsChecked(t *testing.T) {
 	assert.Equal(t, "shadow", s.Report().Mode, "the least there is, and not none")
 }
 
-// In reverse the candidate answers, and the legacy store stays up to date.
-func TestReverse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		legacy, candidate := rmwtest.NewMemory(), dropsZeroFields()
-		s := open(t, legacy, candidate, shadow.Config{Serve: shadow.Candidate, Sole: true})
-		traffic(t, s, 4, 100, 4)
-		v := verified(t, s, 2)
-		assert.Equal(t, v.Checked, v.Equal)
-		r := reported(t, s)
-		assert.Equal(t, "reverse", r.Mode)
-		assert.Empty(t, named(r), "the serving path is right by definition")
-		for _, op := range r.Operations {
-			assert.NotContains(t, op.Tallies, report.Seeded)
-			assert.NotContains(t, op.Tallies, report.Free)
-		}
-		for i := range 4 {
-			name := "ticket:" + strconv.Itoa(i)
-			a, _, err := candidate.Get(t.Context(), name)
-			require.NoError(t, err)
-			b, _, err := legacy.Get(t.Context(), name)
-			require.NoError(t, err)
-			assert.True(t, a.Equal(b), name)
-		}
-	})
-}
-
-// A report does not change the samples of the next one.
-func TestReverseReportsAreStable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := open(t, dropsZeroFields(), rmwtest.NewMemory(), shadow.Config{
-			Serve: shadow.Candidate, Sole: true, Domains: map[string]shadow.Domain{"n": {Show: []string{"rating"}}},
-		})
-		set(t, s, counter(1), rmw.String(`{"id":1,"rating":0}`))
-		for range 3 {
-			samples := drained(t, s).Samples
-			require.Len(t, samples, 1)
-			assert.Equal(t, []report.Difference{{Path: "rating", Legacy: "absent", Candidate: "0"}}, samples[0].Differences)
-		}
-	})
-}
-
 // The report of an A/A run calibrates the next run.
 func TestCalibration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		aa := verdictOn(t, rmwtest.NewMemory(), shadow.Config{AA: true, Sole: true})
+		aa := verdictOn(t, rmwtest.NewMemory(), shadow.Config{AA: true})
 		assert.True(t, aa.AA)
-		ab := verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: aa, Sole: true})
+		ab := verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: aa})
 		require.NotNil(t, ab.Calibration)
 		assert.Zero(t, ab.Calibration.Blocking)
 		assert.Positive(t, ab.Calibration.Compared)
 
-		noisy := verdictOn(t, dropsZeroFields(), shadow.Config{AA: true, Sole: true})
-		ab = verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: noisy, Sole: true})
+		noisy := verdictOn(t, dropsZeroFields(), shadow.Config{AA: true})
+		ab = verdictOn(t, rmwtest.NewMemory(), shadow.Config{Calibration: noisy})
 		assert.Positive(t, ab.Calibration.Blocking)
 		assert.Equal(t, report.NotReady, ab.Judge(report.Policy{}).State, "its calibration was noisy")
 	})
@@ -126,7 +88,7 @@ func TestCalibration(t *testing.T) {
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := report.Policy{Rate: 0.05, Keys: -1, Contended: -1, Uncalibrated: true, Errors: 0.01, LockTimeouts: 0.01}
-		r := verdictAfter(t, 1000, rmwtest.NewMemory(), shadow.Config{Sole: true, Policy: policy})
+		r := verdictAfter(t, 1000, rmwtest.NewMemory(), shadow.Config{Policy: policy})
 		v := r.Judge(report.Policy{}) // by Config.Policy
 		assert.Equal(t, report.Ready, v.State, "%+v", v)
 	})
@@ -223,7 +185,7 @@ func TestReportsAreRedacted(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{Sole: true})
+		s := open(t, rmwtest.NewMemory(), dropsZeroFields(), shadow.Config{})
 		s.Reset("ticket", "mistyped")
 		assert.Empty(t, s.Report().Operations, "an operation without a call is not created")
 		traffic(t, s, 2, 50, 3)

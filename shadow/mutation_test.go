@@ -40,11 +40,6 @@ func verdictAfter(t *testing.T, calls int, candidate rmw.Store, cfg shadow.Confi
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	require.NoError(t, s.Drain(ctx))
-	for range 4 {
-		_, err := s.Verify(t.Context())
-		require.NoError(t, err)
-		time.Sleep(time.Minute)
-	}
 	require.NoError(t, s.Close())
 	r := s.Report()
 	require.NoError(t, r.Check())
@@ -174,7 +169,7 @@ func TestMutants(t *testing.T) {
 			if i%4 != 0 {
 				long.Repeats(t)
 			}
-			r := verdictOn(t, m.candidate, shadow.Config{Skip: []report.Comparator{report.Lockstep}})
+			r := verdictOn(t, m.candidate, shadow.Config{})
 			assert.Contains(t, named(r), m.want)
 			v := r.Judge(report.Policy{})
 			assert.Equal(t, report.NotReady, v.State)
@@ -247,7 +242,7 @@ func TestMutantsThatDoNotAnswer(t *testing.T) {
 		},
 	} {
 		run(t, m.name, func(t *testing.T) {
-			r := verdictOn(t, m.candidate, shadow.Config{Sole: true})
+			r := verdictOn(t, m.candidate, shadow.Config{})
 			assert.Empty(t, named(r))
 			var missed int64
 			for _, c := range report.Comparators() {
@@ -266,43 +261,14 @@ func TestMutantsThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// Another program writes to the candidate's store. The verifier finds it; lockstep does, if
-// no other process mirrors there.
-func TestForeignWriter(t *testing.T) {
-	for _, m := range []struct {
-		name string
-		sole bool
-		when time.Duration
-		want string
-	}{
-		{"during the traffic", true, 100 * time.Millisecond, "lockstep foreign_write state"},
-		{"afterwards", false, time.Minute, "verifier foreign_write state"},
-	} {
-		run(t, m.name, func(t *testing.T) {
-			candidate := rmwtest.NewMemory()
-			go func() {
-				time.Sleep(m.when)
-				assert.NoError(t, candidate.Set(t.Context(), "ticket:1", rmw.String(`{"id":7,"state":"stolen"}`), rmw.NoTTL))
-			}()
-			r := verdictOn(t, candidate, shadow.Config{Sole: m.sole})
-			assert.Contains(t, named(r), m.want)
-			assert.Equal(t, report.NotReady, r.Judge(report.Policy{}).State)
-		})
-	}
-}
-
 // Negative control: the same traffic on a path without a fault has no finding.
 func TestNoMutant(t *testing.T) {
-	for _, sole := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			r := verdictOn(t, rmwtest.NewMemory(), shadow.Config{Sole: sole})
-			assert.Empty(t, named(r))
-			assert.Equal(t, r.Verify.Checked, r.Verify.Equal)
-			assert.Positive(t, r.Verify.Checked)
-			v := r.Judge(report.Policy{Uncalibrated: true})
-			assert.Equal(t, report.NotEnoughData, v.State, "%+v", v)
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := verdictOn(t, rmwtest.NewMemory(), shadow.Config{})
+		assert.Empty(t, named(r))
+		v := r.Judge(report.Policy{Uncalibrated: true})
+		assert.Equal(t, report.NotEnoughData, v.State, "%+v", v)
+	})
 }
 
 // why returns the advice of a gate that is not ready, for all operations.
@@ -313,56 +279,4 @@ func why(v report.Verdict, gate string) (text string) {
 		}
 	}
 	return text
-}
-
-// A finding names both keys that the candidate stores under one name, in one process and
-// in a fleet.
-func TestKeysThatShareAValueAreNamed(t *testing.T) {
-	for _, m := range []struct {
-		name  string
-		alias func(name string) string
-		keys  [2]string
-	}{
-		{"case folded", strings.ToLower, [2]string{"room:a", "Room:A"}},
-		{"prefix collides", func(name string) string {
-			if strings.HasPrefix(name, "room:a") {
-				return "room:a"
-			}
-			return name
-		}, [2]string{"room:a", "room:ab"}},
-	} {
-		for _, sole := range []bool{true, false} {
-			run(t, fmt.Sprint(m.name, ", Sole ", sole), func(t *testing.T) {
-				s := open(t, rmwtest.NewMemory(), keyed(func(key *rmw.Key) { key.Name = m.alias(key.Name) }), shadow.Config{
-					Sole: sole, RedactKey: func(key rmw.Key) string { return key.Name },
-				})
-				for i := range 40 {
-					key := rmw.Key{Name: m.keys[i%2], Label: "room"}
-					set(t, s, key, rmw.String(fmt.Sprintf(`{"posts":%d}`, i)))
-					time.Sleep(10 * time.Millisecond)
-				}
-				verified(t, s, 4)
-				r := s.Report()
-				require.NoError(t, r.Check())
-				var explained strings.Builder
-				for _, sample := range r.Samples {
-					if sample.Class == report.ForeignWrite {
-						explained.WriteString(sample.Key + ": " + sample.Explain + "\n")
-					}
-				}
-				assert.Contains(t, explained.String(), m.keys[0])
-				assert.Contains(t, explained.String(), m.keys[1])
-				assert.Contains(t, explained.String(), "the candidate may store both keys under one name")
-				v := r.Judge(report.Policy{})
-				assert.Equal(t, report.NotReady, v.State)
-				assert.Contains(t, why(v, "end state")+why(v, "divergence"), "compare how it makes names")
-				r.Verify.Findings = map[report.Class]int64{report.ForeignWrite: 38, report.ValueDiffers: 2}
-				assert.Contains(t, why(r.Judge(report.Policy{}), "end state"), "compare how it makes names", "not: fix the codec")
-				if !sole {
-					assert.Contains(t, why(v, "coverage"), "two keys share one value")
-					assert.Contains(t, why(v, "coverage"), "Config.Sole")
-				}
-			})
-		}
-	}
 }

@@ -28,7 +28,7 @@ func TestTooManyOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := editing(func(doc map[string]any) { doc["at"] = "another time" })
 		s := open(t, rmwtest.NewMemory(), clock, shadow.Config{
-			Sole: true, Domains: map[string]shadow.Domain{"timed": {Ignore: []string{"at"}}},
+			Domains: map[string]shadow.Domain{"timed": {Ignore: []string{"at"}}},
 		})
 		write := func(label string, i int) {
 			ctx := rmw.WithOperation(t.Context(), "op"+strconv.Itoa(i))
@@ -77,7 +77,7 @@ func TestScratchKeysExpire(t *testing.T) {
 		}
 		require.NoError(t, s.Close())
 		assert.Equal(t, map[string]time.Duration{
-			"~seed": time.Minute, "~free": 10 * time.Minute, "~pair": time.Minute, "~trail": time.Hour,
+			"~seed": time.Minute, "~free": 10 * time.Minute, "~pair": time.Minute,
 		}, seen)
 	})
 }
@@ -107,7 +107,7 @@ func TestPureOperations(t *testing.T) {
 		}, newMutant(), []string{"seeded nondeterministic at"}},
 	} {
 		run(t, name, func(t *testing.T) {
-			s := open(t, rmwtest.NewMemory(), of.candidate, shadow.Config{Sole: true, Pure: []string{"game/draw"}})
+			s := open(t, rmwtest.NewMemory(), of.candidate, shadow.Config{Pure: []string{"game/draw"}})
 			var runs atomic.Int64
 			for i := range 50 {
 				_, err := s.Update(rmw.WithOperation(t.Context(), "draw"), rmw.Key{Name: "game:" + strconv.Itoa(i%3), Label: "game"},
@@ -168,7 +168,7 @@ func TestRefusalWithoutEquality(t *testing.T) {
 	} {
 		for _, refusal := range []error{detailed{[]string{"state", "closed"}}, reasons{"state", "closed"}} {
 			run(t, fmt.Sprintf("%s/%T", of.name, refusal), func(t *testing.T) {
-				s := open(t, rmwtest.NewMemory(), of.candidate(), shadow.Config{Sole: true})
+				s := open(t, rmwtest.NewMemory(), of.candidate(), shadow.Config{})
 				_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
 					return rmw.Value{}, refusal
 				})
@@ -187,7 +187,7 @@ func TestRefusalWithoutEquality(t *testing.T) {
 func TestOutageInFn(t *testing.T) {
 	for _, own := range []error{rmw.ErrLockLost, fmt.Errorf("the agent: %w", rmw.ErrUnavailable), context.Canceled} {
 		synctest.Test(t, func(t *testing.T) {
-			s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{Sole: true})
+			s := open(t, rmwtest.NewMemory(), rmwtest.NewMemory(), shadow.Config{})
 			for range 50 {
 				_, err := s.Update(t.Context(), counter(1), func(context.Context, rmw.Value) (rmw.Value, error) {
 					return rmw.Value{}, own
@@ -210,7 +210,7 @@ func TestSlowSeed(t *testing.T) {
 	} {
 		run(t, of.by.String(), func(t *testing.T) {
 			s := open(t, rmwtest.NewMemory(), delayed(of.by), shadow.Config{
-				Sole: true, Reads: 100, Timeout: time.Hour, Domains: map[string]shadow.Domain{"n": {TTLTolerance: of.tolerance}},
+				Reads: 100, Timeout: time.Hour, Domains: map[string]shadow.Domain{"n": {TTLTolerance: of.tolerance}},
 			})
 			for range 3 {
 				increment(t, s, 1)

@@ -13,18 +13,14 @@ const maxDirtyShown = 20
 
 // Report returns a snapshot of all counts and findings.
 func (s *Store) Report() *report.Report {
-	c, touched := s.counters, s.engine.touched.len()
+	c := s.counters
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &report.Report{
 		Schema: report.Schema, Name: c.cfg.Name, Build: c.cfg.Build, AA: c.cfg.AA,
 		Policy:  c.cfg.Policy,
 		Started: c.started, Taken: time.Now(), Timeline: slices.Clone(c.minutes), Marks: slices.Clone(c.marks), Peak: c.peak,
-		Percent: float64(s.shareNow()) * 100 / buckets, Verify: c.verify, Health: clonedHealth(c.health),
-	}
-	r.Verify.Findings = maps.Clone(c.verify.Findings)
-	if r.Verify.Rounds == 0 {
-		r.Verify.Touched = touched // no round has counted them
+		Percent: float64(s.shareNow()) * 100 / buckets, Health: clonedHealth(c.health),
 	}
 	c.addPeakLocked(&r.Peak)
 	p := s.process()
@@ -45,19 +41,12 @@ func (s *Store) Report() *report.Report {
 	if of := c.cfg.Calibration; of != nil {
 		r.Calibration, _ = of.AsCalibration() // Validate has checked it
 	}
-	if c.cfg.Serve == Candidate {
-		swapSides(r)
-	}
 	return r
 }
 
 // process describes this process, as one of a fleet.
 func (s *Store) process() report.Process {
-	asked := "shadow"
-	if s.cfg.Serve == Candidate {
-		asked = "reverse"
-	}
-	p := report.Process{Name: s.cfg.Process, Build: s.cfg.Build, Asked: asked, Mode: asked}
+	p := report.Process{Name: s.cfg.Process, Build: s.cfg.Build, Asked: "shadow", Mode: "shadow"}
 	switch {
 	case s.invalid != nil:
 		p.Mode, p.Reason = "off", s.invalid.Error()
@@ -90,26 +79,6 @@ func (op *operation) addTo(r *report.Report) {
 
 func clonedHealth(h report.Health) report.Health {
 	h.Legacy.Errors, h.Candidate.Errors = maps.Clone(h.Legacy.Errors), maps.Clone(h.Candidate.Errors)
-	h.Resyncs = maps.Clone(h.Resyncs)
 	h.Lag, h.QueueWait, h.LockWait = h.Lag.Clone(), h.QueueWait.Clone(), h.LockWait.Clone()
 	return h
-}
-
-// swapSides names both paths as the report's reader does, when the candidate serves.
-func swapSides(r *report.Report) {
-	for i := range r.Operations {
-		o := &r.Operations[i]
-		o.Legacy, o.Candidate = o.Candidate, o.Legacy
-	}
-	r.Health.Legacy, r.Health.Candidate = r.Health.Candidate, r.Health.Legacy
-	for i := range r.Samples {
-		s := &r.Samples[i]
-		s.Legacy, s.Candidate = s.Candidate, s.Legacy
-		s.LegacyExpiry, s.CandidateExpiry = s.CandidateExpiry, s.LegacyExpiry
-		s.Differences = slices.Clone(s.Differences) // the counters' own stay as they are
-		for j := range s.Differences {
-			d := &s.Differences[j]
-			d.Legacy, d.Candidate = d.Candidate, d.Legacy
-		}
-	}
 }

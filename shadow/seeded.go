@@ -163,7 +163,7 @@ func (t *trial) judge(res rmw.Result, v rmw.Value, left time.Duration) finding {
 // play repeats the update, on the input that it was computed from only.
 func (t *trial) play(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	c := t.it.call
-	if c.op.compare.digest(cur) != c.op.compare.digest(c.old) {
+	if !c.op.compare.same(c.old, cur) {
 		t.given = driver.Untraced(cur)
 		return rmw.Value{}, errInput
 	}
@@ -193,7 +193,7 @@ func (t *trial) result(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 
 // expiry returns the expiry that the contract asks for after the update. A call that
 // creates a key without an expiry gets one on the scratch key: the key must not stay for
-// ever if this process ends. The verifier compares such expiries.
+// ever if this process ends.
 func (t *trial) expiry() time.Duration {
 	c := t.it.call
 	ttl := cmp.Or(c.next.TTL(), c.key.TTL)

@@ -27,7 +27,6 @@ type Store struct {
 
 	epoch  time.Time     // of call.at
 	share  atomic.Uint32 // set last; see shareNow
-	shares atomic.Int64  // counts the changes of share
 	killed atomic.Bool
 	ids    atomic.Uint64
 	reads  atomic.Uint64
@@ -36,16 +35,12 @@ type Store struct {
 // buckets is the resolution of Config.Percent.
 const buckets = 10_000
 
-// New returns a Store that serves from legacy and shadows candidate, or the reverse if
-// Config.Serve is Candidate. It starts no goroutine before the first call is sampled.
+// New returns a Store that serves from legacy and compares it with candidate. It starts no
+// goroutine before the first call is sampled.
 func New(legacy, candidate rmw.Store, cfg Config) *Store {
 	s := &Store{serving: legacy, hidden: candidate, epoch: time.Now()}
-	serve := Legacy
-	if cfg.Serve == Candidate {
-		serve, s.serving, s.hidden = Candidate, candidate, legacy
-	}
 	if s.invalid = cfg.Validate(); s.invalid != nil {
-		cfg = Config{Name: cfg.Name, Process: cfg.Process, Build: cfg.Build, Serve: serve, Off: true}
+		cfg = Config{Name: cfg.Name, Process: cfg.Process, Build: cfg.Build, Off: true}
 	}
 	s.cfg = cfg.withDefaults()
 	s.counters = newCounters(s.cfg)
@@ -84,7 +79,6 @@ func (s *Store) SetPercent(percent float64, why string) error {
 		return fmt.Errorf("%w: the shadow was closed; create a new Store to compare calls again", rmw.ErrClosed)
 	}
 	s.share.Store(shareOf(percent))
-	s.shares.Add(1)
 	s.counters.locked(func(*report.Health) {
 		s.counters.markLocked(fmt.Sprintf("%v %% of the keys", percent), why)
 		s.counters.peak, s.counters.switched = report.Peak{}, time.Now() // the busiest minute had another share

@@ -33,13 +33,12 @@ func (r *rehearsal) actShadow(ctx context.Context) error {
 	r.stage.empty()
 	stream := r.stream[:r.cfg.sample]
 	r.screen.say(3, dim, "The service answers from cas, on the legacy Redis. In its shadow, in the background, a candidate for the new "+
-		"path does each update too. Three comparators look for differences. seeded: the same update of the same value, on a key "+
-		"of its own. lockstep: the same updates in the same order. free: updates that race each other; of each audited one the "+
-		"predecessor is known, and a contended one has met another writer. A verifier compares "+
-		"both stores when all is quiet. %s events, a shadow in each of %d processes, their reports merged.",
+		"path does each update too. Two comparators look for differences. seeded: the same update of the same value, on a key "+
+		"of its own. free: updates that race each other; of each audited one the predecessor is known, and a contended one "+
+		"has met another writer. %s events, a shadow in each of %d processes, their reports merged.",
 		count(len(stream)), processes)
 	aa := shadowRun{
-		name: "aa", candidate: onCAS(r.stage.legacy), stream: stream, processes: processes, patience: patient, rounds: 2,
+		name: "aa", candidate: onCAS(r.stage.legacy), stream: stream, processes: processes,
 		cfg: shadow.Config{AA: true},
 	}
 	calibration, err := r.quiet(ctx, aa, "A/A, cas and a second cas: what differs here is noise of the setup", "cas, a second cas")
@@ -69,9 +68,6 @@ func (r *rehearsal) quiet(ctx context.Context, s shadowRun, label, of string) (*
 	for _, c := range report.Comparators() {
 		r.screen.item("  "+string(c), normal, "%s", tally(rep, c))
 	}
-	v := rep.Verify
-	r.screen.item("  verifier", normal, "%s of %s keys equal with their expiry, %d rounds in a row",
-		count(int(v.Equal)), count(int(v.Checked)), v.Settled)
 	if found := sightings(rep); len(found) > 0 {
 		r.screen.item("", red, "NOT QUIET: %s", listed(found))
 		r.broken = append(r.broken, fmt.Sprintf("shadow %s: found where there is nothing to find: %s", s.name, listed(found)))
@@ -139,7 +135,7 @@ func (r *rehearsal) bugs(ctx context.Context) []shadowRun {
 	codec := shadowRun{
 		name: "codec", title: "a field that is zero is not stored", finder: report.Seeded, class: report.ValueDiffers,
 		candidate: onLock(r.stage.proxy, "", lockupdate.Config{}), fault: &fault{}, stream: r.stream[:r.cfg.sample/5],
-		processes: 1, patience: 300 * time.Millisecond, rounds: 4,
+		processes: 1,
 	}
 	expiry, guard, lease := codec, codec, 2*r.lease() // there is more to do than in act D
 	expiry.name, expiry.class = "expiry", report.TTLDiffers
@@ -164,7 +160,7 @@ func (r *rehearsal) bugs(ctx context.Context) []shadowRun {
 
 // exposed prints which comparators found a bug, and reports whether the right one did.
 func (r *rehearsal) exposed(b shadowRun, rep *report.Report) (hit bool) {
-	for _, c := range append(report.Comparators(), report.Verifier) {
+	for _, c := range report.Comparators() {
 		as, text := dim, "nothing"
 		seen := slices.DeleteFunc(sightings(rep), func(s sighting) bool { return s.by != c })
 		if len(seen) > 0 {
@@ -197,14 +193,11 @@ func sightings(r *report.Report) (all []sighting) {
 			if !f.Class.Blocks() {
 				continue
 			}
-			text, unit := string(f.Class), "calls"
+			text := string(f.Class)
 			if f.Path != "" {
 				text += " at " + f.Path
 			}
-			if f.Comparator == report.Verifier {
-				unit = "times" // keys times rounds
-			}
-			all = append(all, sighting{f.Comparator, f.Class, f.Count, fmt.Sprintf("%s, %s %s", text, count(f.Count), unit)})
+			all = append(all, sighting{f.Comparator, f.Class, f.Count, fmt.Sprintf("%s, %s calls", text, count(f.Count))})
 		}
 	}
 	slices.SortFunc(all, func(a, b sighting) int {

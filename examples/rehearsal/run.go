@@ -37,7 +37,7 @@ type run struct {
 	procs  []process
 	stalls *stalls // may be nil
 
-	prepare, compare func() error // before the stream, and after it; may be nil
+	compare func() error // after the stream; may be nil
 
 	done, conflicts, failures atomic.Int64 // progress, repeated attempts, and errors
 	failure                   error        // the first one, and its event
@@ -53,13 +53,8 @@ type run struct {
 func (r *rehearsal) play(ctx context.Context, x *run, on *endpoint, prefix string) (err error) {
 	x.fates = make([]fate, len(x.stream))
 	stop := r.screen.watch(x.name, len(x.stream), x.done.Load, r.stage.forget)
-	if x.prepare != nil {
-		err = x.prepare()
-	}
-	if err == nil {
-		x.write(ctx)
-	}
-	if x.compare != nil && err == nil && ctx.Err() == nil {
+	x.write(ctx)
+	if x.compare != nil && ctx.Err() == nil {
 		err = x.compare()
 	}
 	for _, p := range x.procs {

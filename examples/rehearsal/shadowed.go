@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -22,8 +20,6 @@ type shadowRun struct {
 	stalls    *stalls // of the candidate; may be nil
 	stream    []event
 	processes int
-	patience  time.Duration // limit of lockstep for a missing call
-	rounds    int           // rounds of the verifier
 	cfg       shadow.Config
 
 	// Of a planted bug: its name, the comparator that must find it, and the class of the finding.
@@ -49,12 +45,9 @@ func (r *rehearsal) shadowed(ctx context.Context, s shadowRun) (x *run, rep *rep
 		x.procs = append(x.procs, p)
 	}
 	r.metrics.show(shadows)
-	serving, hidden := r.prefixes(s.name)
-	x.prepare = func() error {
-		return cmp.Or(r.create(ctx, s.stream, onCAS(r.stage.legacy), serving), r.create(ctx, s.stream, s.candidate, hidden))
-	}
+	serving, _ := r.prefixes(s.name)
 	x.compare = func() (err error) {
-		rep, err = compared(ctx, shadows, s.rounds)
+		rep, err = compared(ctx, shadows)
 		return err
 	}
 	err = r.play(ctx, x, r.stage.legacy, serving)
@@ -73,8 +66,8 @@ func (r *rehearsal) shadowProcess(s shadowRun, i int) (process, *shadow.Store) {
 		next = fault{next, s.fault.ttl}
 	}
 	cfg := s.cfg
-	cfg.Name, cfg.Process, cfg.Policy, cfg.Sole = "rehearsal-"+s.name, fmt.Sprintf("process-%d", i+1), rehearsalPolicy(), s.processes == 1
-	cfg.Timeout, cfg.LockstepWait = patient, s.patience
+	cfg.Name, cfg.Process, cfg.Policy = "rehearsal-"+s.name, fmt.Sprintf("process-%d", i+1), rehearsalPolicy()
+	cfg.Timeout = patient
 	cfg.RedactSecret = []byte(r.stage.prefix) // same in all processes, new in each run
 	store := shadow.New(prefixed{old, serving}, prefixed{next, hidden}, cfg)
 	return process{newChat(store), &traffic{}, func() {
@@ -83,47 +76,22 @@ func (r *rehearsal) shadowProcess(s shadowRun, i int) (process, *shadow.Store) {
 	}}, store
 }
 
-// create stores empty rooms. Without them, a shadow would copy a key at its first call, and other
-// processes would wait in vain for the calls before.
-func (r *rehearsal) create(ctx context.Context, stream []event, p path, prefix string) (err error) {
-	made := p.process(&traffic{}, prefix)
-	defer made.close()
-	for _, name := range roomsOf(stream) {
-		if _, err = made.service.(chat).edit(ctx, name, func(*room) {}); err != nil {
-			break
-		}
-	}
-	return err
-}
-
-// compared waits until the shadows have compared all calls, verifies the final state, and returns
-// their merged report, or nil after an interruption. A differing value counts after two rounds, an
-// expiry after four.
-func compared(ctx context.Context, shadows []*shadow.Store, rounds int) (*report.Report, error) {
+// compared waits until the shadows have compared all calls, and returns their merged report, or nil
+// after an interruption.
+func compared(ctx context.Context, shadows []*shadow.Store) (*report.Report, error) {
 	const limit = 10 * patient
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var all sync.WaitGroup
-	failed := make([]error, len(shadows))
-	for i, s := range shadows { // concurrently, since lockstep waits for calls of other processes
-		all.Go(func() { failed[i] = s.Drain(limited) })
-	}
-	all.Wait()
 	reports := make([]*report.Report, len(shadows))
-	for range rounds {
-		for i, s := range shadows {
-			err := failed[i]
-			if err == nil {
-				_, err = s.Verify(ctx)
-			}
-			if ctx.Err() != nil {
-				return nil, nil
-			}
-			if err != nil {
-				return nil, fmt.Errorf("the shadow did not come to an end: %w", err)
-			}
-			reports[i] = s.Report()
+	for i, s := range shadows {
+		err := s.Drain(limited)
+		if ctx.Err() != nil {
+			return nil, nil
 		}
+		if err != nil {
+			return nil, fmt.Errorf("the shadow did not come to an end: %w", err)
+		}
+		reports[i] = s.Report()
 	}
 	return shadow.Merge(reports...)
 }

@@ -21,8 +21,8 @@ const (
 	// reachable is the time limit for the first reply of a server.
 	reachable = 3 * time.Second
 
-	// patient limits a command, a call of the candidate, and the wait of lockstep for a call of
-	// another process. It is long, since a slow machine must not look like a difference.
+	// patient limits a command, and a call of the candidate. It is long, since a slow machine must
+	// not look like a difference.
 	patient = time.Minute
 )
 

@@ -36,9 +36,6 @@ func (r *Report) accounting() (found problems) {
 		for _, f := range op.Findings {
 			// One call can differ at several places, so findings may outnumber calls.
 			counts := op.Tallies[f.Comparator].Classes
-			if f.Comparator == Verifier {
-				counts = r.Verify.Findings
-			}
 			if f.Count > 0 && counts[f.Class] == 0 {
 				found.add("%s, %s: %s found at %q, no call counted as such",
 					where, f.Comparator, wrap.Counted(f.Count, string(f.Class)+" difference"), f.Path)
@@ -82,7 +79,6 @@ func (r *Report) implausible() (found problems) {
 		}
 		found.counts(where, reflect.ValueOf(op))
 	}
-	found.counts("the verifier", reflect.ValueOf(r.Verify))
 	found.counts("health", reflect.ValueOf(r.Health))
 	for _, m := range append(slices.Clone(r.Timeline), r.Peak.Busiest, r.Peak.Clear) {
 		found.counts("minute "+m.At.Format("15:04"), reflect.ValueOf(m))

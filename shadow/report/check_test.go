@@ -21,8 +21,8 @@ func TestCheck(t *testing.T) {
 		"dropped_rate: a count":     seeded(func(t *report.Tally) { t.NotCompared[notcompared.DroppedRate] = -1 }),
 		"no-op: a count is":         func(r *report.Report) { closing(r).Outcomes["no-op"] = -1 },
 		"outcomes of calls":         func(r *report.Report) { closing(r).Outcomes["ok"]++ },
-		"1 order_only difference": func(r *report.Report) {
-			closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.OrderOnly, Count: 1}}
+		"1 ttl difference": func(r *report.Report) {
+			closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.TTLDiffers, Count: 1}}
 		},
 		"close, value: a count is": func(r *report.Report) {
 			closing(r).Findings = []report.Finding{{Comparator: report.Seeded, Class: report.ValueDiffers, Count: -1}}
@@ -30,13 +30,12 @@ func TestCheck(t *testing.T) {
 		"contended, 0 audited":      func(r *report.Report) { closing(r).Audited = 0 },
 		"has 3 bytes":               func(r *report.Report) { closing(r).Keys = report.KeySketch{1, 2, 3} },
 		`a comparator "x"`:          func(r *report.Report) { closing(r).Tallies["x"] = report.Tally{} },
-		`a class "x"`:               func(r *report.Report) { r.Verify.Findings = map[report.Class]int64{"x": 0} },
+		`a class "x"`:               seeded(func(t *report.Tally) { t.Classes["x"] = 0 }),
 		"is there twice":            func(r *report.Report) { r.Operations = append(r.Operations, r.Operations[0]) },
-		"schema 7, not 1":           func(r *report.Report) { r.Schema = 7 },
+		"schema 7, not 2":           func(r *report.Report) { r.Schema = 7 },
 		"-1 % of the keys":          func(r *report.Report) { r.Percent = -1 },
 		"NaN %":                     func(r *report.Report) { r.Percent = math.NaN() },
 		"before it started":         func(r *report.Report) { r.Taken = r.Started.Add(-time.Second) },
-		"the verifier: a count":     func(r *report.Report) { r.Verify.Checked = -1 },
 		"health: a count":           func(r *report.Report) { r.Health.QueueMost = -1 },
 		"health, unavailable: a co": func(r *report.Report) { r.Health.Legacy.Errors["unavailable"] = -1 },
 		"minute 13:12: a count":     func(r *report.Report) { r.Timeline[0].Diverged = -1 },

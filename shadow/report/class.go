@@ -18,10 +18,6 @@ const (
 	TTLDiffers       Class = "ttl"              // the expiries differ by more than the tolerance, or one is missing
 	LostUpdate       Class = "lost_update"      // an acknowledged commit is not in the chain: another write has replaced it
 	DoubleApply      Class = "double_apply"     // a commit is in the chain twice
-	ForeignWrite     Class = "foreign_write"    // the candidate's store holds a value that no shadow has written
-	DriftGap         Class = "drift_gap"        // the call before this one was not mirrored, so this one could not follow
-	DriftInherited   Class = "drift_inherited"  // the key had diverged before; it counts under the first cause
-	OrderOnly        Class = "order_only"       // the same operations, in another order
 	EncodingOnly     Class = "encoding_only"    // different bytes with the same meaning
 	MatchNoop        Class = "match_noop"       // neither path wrote, and both agree
 	Match            Class = "match"            // both paths stored the same
@@ -51,12 +47,6 @@ var classInfos = []classInfo{
 			"read, or the lease that ends before fn does; if a write was lost too, begin there"},
 	{DoubleApply, true, "applied twice", "a commit is in the chain twice",
 		"a commit was applied twice: find what sends it again without asking whether it arrived"},
-	{ForeignWrite, true, "written by a stranger", "the candidate's store holds what nobody here has written",
-		"find out who else writes to the candidate's store; if a sample names another key, the candidate stores both under " +
-			"one name: compare how it makes names (case, prefix, length)"},
-	{DriftGap, false, "gap before it", "the call before was not mirrored, so this one could not follow", ""},
-	{DriftInherited, false, "dirty before it", "the key had diverged before; counted under the first cause", ""},
-	{OrderOnly, false, "order differs", "the same operations, in another order", ""},
 	{EncodingOnly, false, "encoding differs", "other bytes, the same meaning", ""},
 	{MatchNoop, false, "both wrote nothing", "both wrote nothing, and agree", ""},
 	{Match, false, "same", "both are the same", ""},
@@ -87,7 +77,7 @@ func (c Class) Blocks() bool { return c.info().blocks }
 
 // Reason says why a call was not compared: "dropped_queue", "dropped_bytes", "dropped_breaker",
 // "dropped_rate", "dropped_mode", "shadow_timeout", "shadow_unavailable", "shadow_contended",
-// "primary_failed", "primary_indeterminate", "superseded", "shadow_panic" or "not_applicable". The page
+// "primary_failed", "primary_indeterminate", "shadow_panic" or "not_applicable". The page
 // and the text of a Report explain each.
 type Reason string
 
@@ -116,10 +106,6 @@ var reasonInfos = []reasonInfo{
 	{notcompared.PrimaryFailed, false, true, "the serving path failed, and wrote nothing", findOut},
 	{notcompared.PrimaryIndeterminate, false, false, "the serving path does not know whether it has written",
 		"the serving path did not know whether it had written: look at its connections"},
-	{notcompared.Superseded, false, false, "the key was copied anew meanwhile",
-		"keys were copied anew too often: either another process mirrors them later than Config.LockstepWait, or two keys share one " +
-			"value at the candidate (names that differ in case, or by a prefix): samples of foreign_write name both. If there are none, " +
-			"run one process with Config.Sole"},
 	{notcompared.ShadowPanic, false, false, "the comparison panicked",
 		"the comparison panicked: a Project of Config.Domains, or the candidate; see panics"},
 	{notcompared.NotApplicable, false, true, "this comparator has nothing to say of it", findOut},

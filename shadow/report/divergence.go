@@ -18,7 +18,7 @@ type difference struct {
 }
 
 func (d difference) String() string {
-	where := cmp.Or(operationName(d.domain, d.operation), "the end state")
+	where := operationName(d.domain, d.operation)
 	if d.path != "" {
 		where += ", " + d.path
 	}
@@ -56,21 +56,16 @@ func (op Operation) blocking(comparator Comparator, p Policy) (blocked, known in
 }
 
 // evidence returns the sample size n, the known events in it, and the upper bound of the rate.
-// The seeded comparator and the lockstep may have compared the same calls, so their samples do
-// not add up: evidence takes the larger sample and the larger number of events.
+// The sample is that of the seeded comparator.
 func (op Operation) evidence(p Policy) (events, n int64, bound float64) {
-	for _, comparator := range []Comparator{Seeded, Lockstep} {
-		t := op.Tallies[comparator]
-		_, known, _ := op.blocking(comparator, p)
-		events = max(events, known)
-		n = max(n, t.Compared-t.Classes[DriftGap]-t.Classes[DriftInherited]) // drift compares nothing
-	}
+	_, events, _ = op.blocking(Seeded, p)
+	n = op.Tallies[Seeded].Compared
 	return events, n, rateUpper(events, n, p.Confidence)
 }
 
 // divergence is the gate for the differences of an operation, and for the size of its sample.
 func (j *judgement) divergence(op Operation) {
-	blocked, differences := j.blocking(op, Seeded, Lockstep)
+	blocked, differences := j.blocking(op, Seeded)
 	events, n, bound := op.evidence(j.policy)
 	need := callsFor(j.policy.Rate, events, j.policy.Confidence)
 	g := j.gate("divergence", share(n, need),
@@ -92,13 +87,9 @@ func (j *judgement) divergence(op Operation) {
 	}
 }
 
-// blocking adds the blocking differences of some comparators to those of the verdict.
-func (j *judgement) blocking(op Operation, comparators ...Comparator) (blocked int64, differences []difference) {
-	for _, comparator := range comparators {
-		calls, _, found := op.blocking(comparator, j.policy)
-		blocked += calls
-		differences = append(differences, found...)
-	}
+// blocking adds the blocking differences of a Comparator to those of the verdict.
+func (j *judgement) blocking(op Operation, comparator Comparator) (blocked int64, differences []difference) {
+	blocked, _, differences = op.blocking(comparator, j.policy)
 	j.differences = append(j.differences, differences...)
 	return blocked, differences
 }

@@ -16,7 +16,7 @@ import (
 var randomReports = rapid.MakeCustom[report.Report](rapid.MakeConfig{
 	Types: map[reflect.Type]*rapid.Generator[any]{
 		reflect.TypeFor[report.Comparator](): rapid.SampledFrom(report.Comparators()).AsAny(),
-		reflect.TypeFor[report.Class]():      rapid.SampledFrom([]report.Class{"match", "value", "lost_update", "drift_gap"}).AsAny(),
+		reflect.TypeFor[report.Class]():      rapid.SampledFrom([]report.Class{"match", "value", "lost_update", "encoding_only"}).AsAny(),
 		reflect.TypeFor[time.Time](): rapid.Custom(func(t *rapid.T) time.Time {
 			at := reporttest.Start().Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "half minutes")) * 30 * time.Second)
 			return at.In(rapid.SampledFrom([]*time.Location{time.UTC, time.FixedZone("elsewhere", 3600)}).Draw(t, "zone"))

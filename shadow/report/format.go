@@ -73,7 +73,7 @@ func pageBytes(n int64) string {
 
 // pageComparator writes a known name with a capital letter.
 func pageComparator(c Comparator) string {
-	if slices.Contains(append(Comparators(), Verifier), c) {
+	if slices.Contains(Comparators(), c) {
 		return strings.ToUpper(string(c[:1])) + string(c[1:])
 	}
 	return string(c)

@@ -77,7 +77,7 @@ func TestPageLatencyLeavesOutUnknownQuantiles(t *testing.T) {
 
 func TestReadLimitsTheSize(t *testing.T) {
 	const most = 1 << 20
-	text := `{"schema": 1}`
+	text := `{"schema": 2}`
 	_, err := read(strings.NewReader(text+strings.Repeat(" ", most-len(text))), most)
 	assert.NoError(t, err)
 	_, err = read(strings.NewReader(text+strings.Repeat(" ", most-len(text)+1)), most)

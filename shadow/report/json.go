@@ -55,7 +55,8 @@ func read(r io.Reader, most int64) (*Report, error) {
 	case *head.Schema > Schema:
 		return nil, fmt.Errorf("report: the file has schema %d, this program reads %d: use a later version of the program", *head.Schema, Schema)
 	case *head.Schema < Schema:
-		return nil, fmt.Errorf("report: the file has schema %d, this program reads %d: use an earlier version of the program", *head.Schema, Schema)
+		return nil, fmt.Errorf("report: the file has schema %d, this program reads %d: an earlier version has written it. "+
+			"Save the report again from a service of this version, or read it with a program of that version", *head.Schema, Schema)
 	}
 	out := struct {
 		*Report

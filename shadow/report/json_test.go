@@ -92,10 +92,10 @@ func TestReadRefusesOtherFiles(t *testing.T) {
 		"<html>":                             "this is no report",
 		"[1]":                                "this is no report",
 		"{}":                                 `"schema" is missing`,
-		`{"schema": 2, "operations": "new"}`: "the file has schema 2, this program reads 1: use a later version",
-		`{"schema": 0}`:                      "the file has schema 0, this program reads 1: use an earlier version",
+		`{"schema": 3, "operations": "new"}`: "the file has schema 3, this program reads 2: use a later version",
+		`{"schema": 1, "verify": {}}`:        "the file has schema 1, this program reads 2: an earlier version has written it. Save the report again",
 		`{"schema": "x"}`:                    `"schema" is a JSON string`,
-		`{"schema": 1, "operations": 7}`:     `"operations" is a JSON number`,
+		`{"schema": 2, "operations": 7}`:     `"operations" is a JSON number`,
 		whole[:len(whole)/2]:                 "the file ends early",
 		whole[:len(whole)-2]:                 "the file ends early",
 		whole + "more":                       "invalid character 'm' after",
@@ -107,7 +107,7 @@ func TestReadRefusesOtherFiles(t *testing.T) {
 	_, err = report.Read(iotest.ErrReader(assert.AnError))
 	require.ErrorIs(t, err, assert.AnError)
 
-	r, err := report.Read(strings.NewReader(`{"schema": 1, "name": "x", "of a later version": {"a": [1]}}`))
+	r, err := report.Read(strings.NewReader(`{"schema": 2, "name": "x", "of a later version": {"a": [1]}}`))
 	require.NoError(t, err)
 	assert.Equal(t, "x", r.Name)
 }
@@ -121,7 +121,7 @@ func FuzzRead(f *testing.F) {
 		require.NoError(f, r.WriteJSON(&out, report.Policy{}))
 		f.Add(out.Bytes())
 	}
-	f.Add([]byte(`{"schema":1,"operations":[{"tallies":{"seeded":{"eligible":-1,"compared":9223372036854775807,
+	f.Add([]byte(`{"schema":2,"operations":[{"tallies":{"seeded":{"eligible":-1,"compared":9223372036854775807,
 		"classes":{"value":9223372036854775807,"ttl":5}}},"findings":[{"comparator":"seeded","class":"value","count":-9}]}],
 		"health":{"candidate":{"calls":9223372036854775807,"errors":{"x":9223372036854775807,"contended":3}}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -129,7 +129,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		known := report.Policy{Known: []report.Known{{Class: report.ValueDiffers, Why: "fixed"}}}
+		known := report.Policy{Known: []report.Known{{Domain: "chat", Operation: "join", Class: report.ValueDiffers, Why: "fixed"}}}
 		if r.Check() != nil {
 			require.Equal(t, report.NotReady, r.Judge(known).State)
 		}

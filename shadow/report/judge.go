@@ -44,7 +44,6 @@ func (r *Report) Judge(p Policy) Verdict {
 	}
 	j.peak()
 	j.audit()
-	j.endState()
 	j.health()
 	j.fleet()
 	if !r.AA {
@@ -146,7 +145,6 @@ func (r *Report) AsCalibration() (*Calibration, error) {
 			c.Blocking += blocked(op.Tallies[comparator].Classes)
 		}
 	}
-	c.Blocking += blocked(r.Verify.Findings)
 	return c, nil
 }
 
@@ -167,10 +165,9 @@ func (j *judgement) cause(state State) string {
 	if state == NotEnoughData {
 		return waitsLongest(closed)
 	}
-	// Upstream causes come first: a fleet that does not agree makes errors, errors make drops,
-	// and drops make keys differ.
+	// Upstream causes come first: a fleet that does not agree makes errors, and errors make drops.
 	upstream := []string{
-		"policy", "accounting", "divergence", "audit", "calibration", "fleet", "panics", "breaker", "errors", "end state", "coverage",
+		"policy", "accounting", "divergence", "audit", "calibration", "fleet", "panics", "breaker", "errors", "coverage",
 		"lock timeouts", "latency", "lag",
 	}
 	place := func(g *gate) int { return slices.Index(upstream, g.Name) }
@@ -273,7 +270,7 @@ func (s State) ExitCode() int {
 
 // Gate is a condition for a cut-over.
 type Gate struct {
-	Name      string `json:"name"`                // "divergence", "coverage", "audit", "end state", "latency", "health", …
+	Name      string `json:"name"`                // "divergence", "coverage", "audit", "latency", "errors", …
 	Domain    string `json:"domain,omitempty"`    // empty for a gate over all operations
 	Operation string `json:"operation,omitempty"` // empty for a gate over all operations
 	State     State  `json:"state"`

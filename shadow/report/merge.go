@@ -17,7 +17,7 @@ import (
 // Counts and latencies add up. A key that several processes have seen counts once. Minutes of
 // the same time become one. Of a process that is there twice, the later state is shown, but the counts
 // of both are added: merge only the latest report of each process. Where processes
-// disagree, Mode is "mixed", Build and Name list all values, and Percent and Settled are the smallest.
+// disagree, Mode is "mixed", Build and Name list all values, and Percent is the smallest.
 // Policy is that of the report taken last.
 //
 // Merge returns an error for reports of another Schema, and for an A/A run among others.
@@ -68,7 +68,6 @@ func (r *Report) add(other *Report) {
 		}
 		sum.add(op)
 	}
-	r.Verify.add(other.Verify)
 	r.Health.add(other.Health)
 	r.Peak.merge(other.Peak)
 	for _, m := range other.Timeline {
@@ -165,23 +164,6 @@ func (op *Operation) add(other Operation) {
 		sum.First, sum.Last = earlier(sum.First, f.First), later(sum.Last, f.Last)
 	}
 	addUp(op, other)
-}
-
-// add ignores a process without calls: its rounds prove nothing. Every other process has to verify its own keys.
-func (v *Verify) add(other Verify) {
-	if other.idle() {
-		return
-	}
-	settled := other.Settled
-	if !v.idle() {
-		settled = min(v.Settled, settled)
-	}
-	addUp(v, other)
-	v.Settled, v.Last = settled, later(v.Last, other.Last)
-}
-
-func (v *Verify) idle() bool {
-	return v.Touched == 0 && v.Evicted == 0 && v.Checked == 0 && len(v.Findings) == 0
 }
 
 func (h *Health) add(other Health) {

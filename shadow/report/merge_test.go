@@ -51,12 +51,11 @@ func TestMergeIsAssociativeAndCommutative(t *testing.T) {
 
 func TestMergeAddsUp(t *testing.T) {
 	a, b := reporttest.NotReady(), reporttest.Ready()
-	b.Name, b.Build, b.Mode, b.Percent = "too", "b7702ad", "reverse", 50
+	b.Name, b.Build, b.Mode, b.Percent = "too", "b7702ad", "off", 50
 	b.Started, b.Taken = b.Started.Add(-time.Hour), b.Taken.Add(-time.Hour)
 	b.Processes[0].Name = "desk-1"
 	b.Processes = append(b.Processes, report.Process{Name: "desk-0", Mode: "off", Seen: a.Started})
 	b.Health.Breaker, b.Health.QueueMost = "open", 3
-	b.Verify.Settled = 7
 	b.Calibration.Taken = b.Calibration.Taken.Add(-time.Hour)
 	b.Calibration.Blocking = 9
 	b.Marks[0].What = "another"
@@ -81,8 +80,6 @@ func TestMergeAddsUp(t *testing.T) {
 	assert.Equal(t, "open", m.Health.Breaker)
 	assert.EqualValues(t, 188, m.Health.QueueMost)
 	assert.EqualValues(t, 6, m.Health.Queue)
-	assert.EqualValues(t, 36_224, m.Verify.Touched)
-	assert.Zero(t, m.Verify.Settled)
 	assert.Equal(t, a.Calibration, m.Calibration, "the newest")
 	assert.Len(t, m.Marks, 3, "what both have noted is there once")
 	assert.Len(t, m.Timeline, 60)
@@ -120,25 +117,13 @@ func TestMergeKeepsTheFirstSamplesOfEachKind(t *testing.T) {
 	}, ids)
 }
 
-// A standby process runs rounds without keys.
-func TestMergeProcessWithoutCalls(t *testing.T) {
-	standby := reporttest.Empty()
-	standby.Verify = report.Verify{Rounds: 9, Last: standby.Taken}
-	busy := reporttest.Ready()
-	require.Positive(t, busy.Verify.Settled)
-	for _, r := range []*report.Report{merged(t, busy, standby), merged(t, standby, busy)} {
-		assert.Equal(t, busy.Verify.Settled, r.Verify.Settled)
-		assert.Equal(t, busy.Verify.Rounds, r.Verify.Rounds)
-	}
-}
-
 func TestMergeRefusesOtherReports(t *testing.T) {
 	_, err := report.Merge()
 	require.ErrorContains(t, err, "nothing to merge")
 	later := reporttest.Empty()
-	later.Schema = 2
+	later.Schema = 3
 	_, err = report.Merge(reporttest.Empty(), later)
-	require.ErrorContains(t, err, `"customer service" of desk-0 has schema 2, this program merges 1`)
+	require.ErrorContains(t, err, `"customer service" of desk-0 has schema 3, this program merges 2`)
 	aa := reporttest.Empty()
 	aa.AA, aa.Processes = true, nil
 	_, err = report.Merge(reporttest.Empty(), aa)

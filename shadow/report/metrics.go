@@ -36,7 +36,7 @@ func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
 		families = append(families, f)
 		return f
 	}
-	judged, h, v := r.Judge(p), r.Health, r.Verify
+	judged, h := r.Judge(p), r.Health
 	operations := sortedBy(r.Operations, compareOperations)
 
 	oneOf(add("verdict", gauge, "state", "1 for the state of the verdict, 0 for the others."), judged.State, Ready, NotReady, NotEnoughData)
@@ -94,28 +94,10 @@ func (r *Report) WriteMetrics(w io.Writer, p Policy) error {
 		cmp.Or(h.Breaker, "closed"), "closed", "half-open", "open")
 	add("breaker_trips_total", counter, "", "How often the circuit breaker opened.").Add(h.BreakerTrips)
 	add("panics_total", counter, "", "Panics of the candidate, or of a comparison.").Add(h.Panics)
-	addAll(add("resync_total", counter, "cause", "Keys copied anew, by cause."), h.Resyncs)
 	dirty := add("dirty_keys", gauge, "domain", "Keys in the report's list of those that diverge most, 20 of each process at most.")
 	for _, k := range r.Keys {
 		dirty.Add(1, k.Domain)
 	}
-
-	// The verifier's counts of keys describe its last round, so they are gauges.
-	add("verify_round", gauge, "", "How many rounds the verifier has ended.").Add(int64(v.Rounds))
-	add("verify_settled_rounds", gauge, "", "Rounds in a row in which all keys were equal.").Add(int64(v.Settled))
-	add("verify_last_timestamp_seconds", gauge, "", "When the last round ended.").At(v.Last)
-	add("verify_touched_keys", gauge, "", "Keys in the verifier's registry, at its last round.").Add(v.Touched)
-	add("verify_evicted_keys", gauge, "", "Keys that the registry had no room for: they are never verified.").Add(v.Evicted)
-	verified := add("verify_keys", gauge, "result",
-		"Keys of the verifier's last round, by result; untimed is equal without the expiry.")
-	if v.Rounds > 0 {
-		verified.Add(v.Equal-v.Untimed, "equal")
-		verified.Add(v.Untimed, "untimed")
-		verified.Add(v.Pending, "pending")
-		verified.Add(v.Unknown, "unknown")
-		verified.Add(v.Checked-v.Equal-v.Pending-v.Unknown, "different")
-	}
-	addClasses(add("verify_findings_total", counter, "class", "Differences that the verifier has confirmed."), v.Findings)
 
 	info := add("process_info", gauge, "process build asked effective",
 		"1 for each process, with the mode that was asked for and the one in effect.")

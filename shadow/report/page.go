@@ -54,7 +54,7 @@ func (*page) Ready() State { return Ready }
 func (p *page) Now() string {
 	text, known := map[string]string{
 		"": "Mode unknown", "off": "Off: nothing is compared", "shadow": "Shadow: the legacy path serves",
-		"reverse": "Reverse: the candidate serves", mixed: "Mixed: the processes do not agree",
+		mixed: "Mixed: the processes do not agree",
 	}[p.Mode]
 	if !known {
 		text = p.Mode
@@ -123,8 +123,7 @@ type pageTile struct {
 }
 
 func (p *page) Tiles() []pageTile {
-	v, blocking := p.Verify, blocked(p.Verify.Findings)
-	var compared, missing, excused int64
+	var blocking, compared, missing, excused int64
 	for _, c := range Comparators() {
 		t := p.Totals[c]
 		more, said := t.missed()
@@ -139,11 +138,6 @@ func (p *page) Tiles() []pageTile {
 	if legacy, candidate := p.latencies(); candidate.Count() > 0 {
 		latency.Value, latency.Sub = wrap.Duration(candidate.Quantile(0.99)), "legacy "+wrap.Duration(legacy.Quantile(0.99))
 	}
-	end := pageTile{"End state", wrap.None, "not verified yet", ""}
-	if v.Rounds > 0 {
-		end.Value, end.Mark = wrap.Share(v.Equal, v.Checked), v.mark()
-		end.Sub = fmt.Sprintf("%s of %s keys equal", wrap.Grouped(v.Equal), wrap.Grouped(v.Checked))
-	}
 	return []pageTile{
 		{"Differences that block", wrap.Grouped(blocking), "in " + wrap.Counted(compared, "comparison"),
 			pageMark(blocking == 0, compared > 0)},
@@ -151,23 +145,6 @@ func (p *page) Tiles() []pageTile {
 			"with the same input, in " + wrap.Counted(len(p.Operations), "operation"), ""},
 		{"Not compared", wrap.Share(missing, compared+missing), missed, ""},
 		latency,
-		end,
-	}
-}
-
-// mark is the state of the verified keys. Keys that will be compared again are undecided.
-func (v Verify) mark() State {
-	switch {
-	case blocked(v.Findings) > 0:
-		return NotReady
-	case v.Rounds == 0 || v.Checked == 0:
-		return ""
-	case v.Equal == v.Checked:
-		return Ready
-	case v.Equal+v.Pending+v.Unknown >= v.Checked:
-		return NotEnoughData
-	default:
-		return NotReady
 	}
 }
 

@@ -33,9 +33,8 @@ func (p *page) Bars() (bars []pageBar) {
 
 func newPageBar(c Comparator, t Tally, unbalanced []string) pageBar {
 	bar := pageBar{Name: pageComparator(c), Mark: Ready, Sum: "Adds up", What: map[Comparator]string{
-		Seeded:   "the same input for both: do they compute and store the same?",
-		Lockstep: "the same order for both: do the stores stay the same?",
-		Free:     "with all contention: is any commit lost, or applied twice?",
+		Seeded: "the same input for both: do they compute and store the same?",
+		Free:   "with all contention: is any commit lost, or applied twice?",
 	}[c]}
 	if len(unbalanced) > 0 {
 		bar.Mark, bar.Sum = NotReady, "Does not add up. "+wrap.First(unbalanced)

@@ -56,7 +56,7 @@ func (p *page) PassedGates() *htmlpage.Table {
 
 // CallsTable accounts for every call.
 func (p *page) CallsTable() *htmlpage.Table {
-	t := htmlpage.NewTable("Where every call went, by comparator", "Calls", "#Seeded", "#Lockstep", "#Free")
+	t := htmlpage.NewTable("Where every call went, by comparator", "Calls", "#Seeded", "#Free")
 	countsRow(t, htmlpage.Heading("sampled in"), true, p.Totals.each(func(t Tally) int64 { return t.Eligible }))
 	countsRow(t, htmlpage.Heading("compared"), true, p.Totals.each(func(t Tally) int64 { return t.Compared }))
 	countsRow(t, htmlpage.Heading("in flight"), false, p.Totals.each(func(t Tally) int64 { return t.InFlight }))
@@ -72,19 +72,11 @@ func (p *page) CallsTable() *htmlpage.Table {
 
 // ClassTable counts the results of the comparisons.
 func (p *page) ClassTable() *htmlpage.Table {
-	t := htmlpage.NewTable("Outcome of the comparisons, by class", "Class", "#Seeded", "#Lockstep", "#Free")
-	verified := p.Report.Verify.Findings
-	if len(verified) > 0 {
-		t.Head = append(t.Head, htmlpage.Cell{Text: "End state", Kind: "num"})
-	}
+	t := htmlpage.NewTable("Outcome of the comparisons, by class", "Class", "#Seeded", "#Free")
 	for _, class := range allOf(Classes(), p.Totals, func(t Tally) map[Class]int64 { return t.Classes }) {
 		head := htmlpage.Heading(classCell(class))
 		head.Sub, head.Kind = class.info().means, "code what"
-		counts := p.Totals.each(func(t Tally) int64 { return t.Classes[class] })
-		if len(verified) > 0 {
-			counts = append(counts, verified[class])
-		}
-		countsRow(t, head, class == Match, counts)
+		countsRow(t, head, class == Match, p.Totals.each(func(t Tally) int64 { return t.Classes[class] }))
 	}
 	return t
 }
@@ -105,9 +97,6 @@ func (p *page) HealthTable() *htmlpage.Table {
 	row("queue", wrap.Counted(h.Queue, "call")+", "+pageBytes(h.QueueBytes), "at most "+wrap.Counted(h.QueueMost, "call")+" at once", "")
 	if h.Panics > 0 {
 		row("panics", wrap.Grouped(h.Panics), "of the shadow's own code", NotReady)
-	}
-	if len(h.Resyncs) > 0 {
-		row("keys copied anew", pageCounts("", h.Resyncs), "", "")
 	}
 	took := func(name, what string, l Latency) {
 		if l.Count() > 0 {
@@ -158,14 +147,14 @@ func (p *page) found(label string, blocking bool) *htmlpage.Table {
 // Operations with closed gates come first.
 func (p *page) Coverage() *htmlpage.Table {
 	t := htmlpage.NewTable("Coverage, by operation",
-		"Operation", "State", "#Seeded", "#Lockstep", "#Free", "#Contended", "#Keys", "#Rate of differences")
+		"Operation", "State", "#Seeded", "#Free", "#Contended", "#Keys", "#Rate of differences")
 	for _, o := range p.Operations {
 		state, missing := p.Verdict.of(o)
 		seeded := o.Tallies[Seeded]
 		t.Row(
 			htmlpage.Cell{Text: operationName(o.Domain, o.Name), Sub: pageCounts("", o.Outcomes), Head: true, Kind: "op"},
 			htmlpage.Cell{Text: pageOr(string(state)), Sub: missing, Mark: string(state), Kind: "wide"},
-			seeded.Compared, o.Tallies[Lockstep].Compared, o.Tallies[Free].Compared, o.Contended,
+			seeded.Compared, o.Tallies[Free].Compared, o.Contended,
 			figure(pageKeys(o.Keys.Count())), figure(pageBound(seeded, p.Policy.Confidence)))
 	}
 	slices.SortStableFunc(t.Rows, func(a, b []htmlpage.Cell) int { return stateOrder(State(a[1].Mark)) - stateOrder(State(b[1].Mark)) })
@@ -191,30 +180,6 @@ func pageBound(t Tally, confidence float64) string {
 		return wrap.None
 	}
 	return "< 1 in " + wrap.Grouped(int64(1/upper))
-}
-
-// EndState has the findings of the verifier.
-func (p *page) EndState() *htmlpage.Table {
-	v, t := p.Report.Verify, htmlpage.NewTable("End state", "What", "#Keys", "Meaning")
-	row := func(name string, n int64, meaning string, mark State) {
-		t.Row(htmlpage.Heading(name), marked(n, mark), prose(meaning))
-	}
-	some := func(name string, n int64, meaning string, mark State) {
-		if n > 0 {
-			row(name, n, meaning, mark)
-		}
-	}
-	row("touched", v.Touched, "keys that were called, and are to be compared", "")
-	row("checked", v.Checked, "of those, in the last round", "")
-	row("equal", v.Equal, "of those, with their expiry", v.mark())
-	some("pending", v.Pending, "differed, and are looked at again", "")
-	some("unknown", v.Unknown, "could not be read, or moved all the time", "")
-	some("untimed", v.Untimed, "equal, but a store cannot tell expiries", "")
-	some("evicted", v.Evicted, "had no room in the registry, and are never checked", "")
-	for _, class := range Classes() {
-		some(string(class), v.Findings[class], "confirmed since the start: "+class.info().means, badIf(class.Blocks()))
-	}
-	return t
 }
 
 // Dirty lists the keys that diverge most.

@@ -47,10 +47,6 @@ type Policy struct {
 	// 0.001 per contended commit; negative: none. Forced conflicts yield one for up to a
 	// quarter of the writes, if the candidate makes writers wait or try again.
 	Contended int64 `json:"contended,omitempty"`
-	// Rounds is the number of consecutive rounds in which the verifier must find all keys
-	// equal. Default 2, as one round may miss a write on its way; negative: none, and no
-	// verifier is needed.
-	Rounds int `json:"rounds,omitempty"`
 
 	// LatencyFactor and LatencySlack bound the candidate's p99: the legacy path's p99, times
 	// the factor, plus the slack. Defaults 1.2 and 5 ms: a fifth is below what users notice,
@@ -89,10 +85,9 @@ type Policy struct {
 // not block. They still count as events for the bound of the rate. A finding must match Domain,
 // Operation, Class and Path.
 type Known struct {
-	// Domain and Operation name the operation. Both are empty for findings of the verifier.
-	// Only Domain is empty for keys without a label.
+	// Domain and Operation name the operation. Domain is empty for keys without a label.
 	Domain    string `json:"domain,omitempty"`
-	Operation string `json:"operation,omitempty"`
+	Operation string `json:"operation"`
 	Class     Class  `json:"class"`
 	// Path is the template of the Finding. It may be empty.
 	Path string `json:"path,omitempty"`
@@ -131,8 +126,7 @@ func (p Policy) Validate() error {
 	for i, known := range p.Known {
 		refuse(!known.Class.Blocks(), "known %d: class %q does not block: remove the entry", i+1, known.Class)
 		refuse(known.Why == "", "known %d (%s): set why to the cause, and where it was fixed", i+1, known.Class)
-		refuse(known.Domain != "" && known.Operation == "",
-			"known %d (%s): set operation too, or leave domain empty for findings of the verifier", i+1, known.Class)
+		refuse(known.Operation == "", "known %d (%s): set operation to the name of the operation", i+1, known.Class)
 	}
 	return errors.Join(errs...)
 }
@@ -145,7 +139,6 @@ func (p Policy) withDefaults() Policy {
 	p.NotCompared = cmp.Or(p.NotCompared, 0.005)
 	p.Peak = cmp.Or(p.Peak, 0.8)
 	p.Contended = cmp.Or(p.Contended, 3000)
-	p.Rounds = cmp.Or(p.Rounds, 2)
 	p.LatencyFactor = cmp.Or(p.LatencyFactor, 1.2)
 	p.LatencySlack = cmp.Or(p.LatencySlack, 5*time.Millisecond)
 	p.RTT = cmp.Or(p.RTT, time.Millisecond)

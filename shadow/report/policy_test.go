@@ -33,6 +33,7 @@ func TestPolicySurvivesARoundTrip(t *testing.T) {
 
 	for text, want := range map[string]string{
 		`{"rates": 1}`:          `unknown field "rates"`,
+		`{"rounds": 2}`:         `unknown field "rounds"`,
 		`{"lag": 3}`:            "cannot unmarshal number",
 		`{"lag": "3 parsecs"}`:  "3 parsecs",
 		`{"known": [{"p": 1}]}`: `unknown field "p"`,
@@ -43,7 +44,7 @@ func TestPolicySurvivesARoundTrip(t *testing.T) {
 
 func TestPolicyValidate(t *testing.T) {
 	require.NoError(t, report.Policy{}.Validate())
-	require.NoError(t, report.Policy{Keys: -1, Contended: -1, Rounds: -1, Outcomes: -1}.Validate())
+	require.NoError(t, report.Policy{Keys: -1, Contended: -1, Outcomes: -1}.Validate())
 	known := report.Known{Domain: "session", Operation: "close", Class: report.ValueDiffers, Why: "fixed"}
 	require.NoError(t, report.Policy{Known: []report.Known{known}}.Validate())
 	with := func(change func(*report.Known)) report.Policy {
@@ -64,7 +65,7 @@ func TestPolicyValidate(t *testing.T) {
 		"latencyFactor is":               {LatencyFactor: 0.2},
 		"lag is -1s":                     {Lag: -time.Second},
 		"silence is -1s":                 {Silence: -time.Second},
-		"does not block":                 with(func(k *report.Known) { k.Class = report.OrderOnly }),
+		"does not block":                 with(func(k *report.Known) { k.Class = report.EncodingOnly }),
 		"known 2 (value): set why":       with(func(k *report.Known) { k.Why = "" }),
 		"known 2 (value): set operation": with(func(k *report.Known) { k.Operation = "" }),
 	} {
@@ -103,7 +104,7 @@ func FuzzPolicy(f *testing.F) {
 
 // A zero Policy means that of the report, in every format, from a file and after a merge.
 func TestZeroPolicyIsThatOfTheReport(t *testing.T) {
-	own := report.Policy{Rate: 0.25, Keys: 7, Lag: time.Hour, Known: []report.Known{{Class: report.TTLDiffers, Why: "fixed"}}}
+	own := report.Policy{Rate: 0.25, Keys: 7, Lag: time.Hour, Known: []report.Known{{Operation: "update", Class: report.TTLDiffers, Why: "fixed"}}}
 	r := reporttest.Ready()
 	r.Policy = own
 	want, other := r.Judge(own), r.Judge(report.Policy{Rate: 0.5})

@@ -17,7 +17,7 @@ import (
 
 // Schema is the version of the JSON. A new field keeps the Schema. A field that is removed, or has
 // another meaning, changes it.
-const Schema = 1
+const Schema = 2
 
 // Report has the findings of one process, or, merged, of many.
 type Report struct {
@@ -25,8 +25,8 @@ type Report struct {
 	Name   string `json:"name"`            // Config.Name of the Store
 	Build  string `json:"build,omitempty"` // of the program; a merged Report lists several with commas
 
-	// Mode is the mode in effect: "off", "shadow" (legacy serves), "reverse" (the candidate
-	// serves), or "mixed" if the processes of a merged Report do not agree.
+	// Mode is the mode in effect: "off", "shadow", or "mixed" if the processes of a merged Report
+	// do not agree.
 	Mode    string  `json:"mode"`
 	Percent float64 `json:"percent"` // share of the keys that are in the shadow
 	// AA marks a calibration: the candidate is a second legacy path, so that every difference
@@ -37,7 +37,6 @@ type Report struct {
 	Taken   time.Time `json:"taken"`
 
 	Operations []Operation `json:"operations"` // by domain and name
-	Verify     Verify      `json:"verify"`
 	Health     Health      `json:"health"`
 	Timeline   []Minute    `json:"timeline,omitempty"` // oldest first
 	Peak       Peak        `json:"peak"`
@@ -60,19 +59,13 @@ const (
 	// Seeded gives the candidate the input of the legacy path, on a scratch key: does it compute
 	// and store the same?
 	Seeded Comparator = "seeded"
-	// Lockstep applies each call to the candidate's own key, in the order of the legacy
-	// path: do both stores stay the same?
-	Lockstep Comparator = "lockstep"
 	// Free lets the candidate run free on a scratch key, with all contention, and audits the
 	// chain of its commits: is a commit lost, or applied twice?
 	Free Comparator = "free"
-	// Verifier compares both stores at rest. It compares keys, not calls, so it has findings and
-	// samples, but no tally.
-	Verifier Comparator = "verifier"
 )
 
 // Comparators returns the comparators of calls, in the order of all tables.
-func Comparators() []Comparator { return []Comparator{Seeded, Lockstep, Free} }
+func Comparators() []Comparator { return []Comparator{Seeded, Free} }
 
 // Operation has the findings of one operation of one domain.
 type Operation struct {
@@ -120,34 +113,17 @@ type Finding struct {
 	Last  time.Time `json:"last"`
 }
 
-// Verify has the findings of the verifier. It compares the keys of both stores at rest, in both
-// directions.
-type Verify struct {
-	Rounds   int             `json:"rounds"`
-	Last     time.Time       `json:"last,omitzero"`      // end of the last round
-	Touched  int64           `json:"touched"`            // keys in the registry
-	Checked  int64           `json:"checked"`            // keys of the last round
-	Equal    int64           `json:"equal"`              // keys of the last round that were equal, with their expiry
-	Pending  int64           `json:"pending,omitempty"`  // differed, and will be compared again
-	Unknown  int64           `json:"unknown,omitempty"`  // could not be read, or changed during every comparison
-	Untimed  int64           `json:"untimed,omitempty"`  // equal, but a store cannot report expiries
-	Evicted  int64           `json:"evicted,omitempty"`  // keys that left the full registry before they were verified
-	Settled  int             `json:"settled"`            // consecutive rounds in which all keys were equal
-	Findings map[Class]int64 `json:"findings,omitempty"` // confirmed, since the start
-}
-
 // Health describes both paths and the shadow itself.
 type Health struct {
 	Legacy    PathHealth `json:"legacy"`
 	Candidate PathHealth `json:"candidate"`
 
-	Breaker      string           `json:"breaker"` // "closed", "half-open", "open"
-	BreakerTrips int64            `json:"breakerTrips,omitempty"`
-	Queue        int64            `json:"queue"`      // calls in the queue
-	QueueBytes   int64            `json:"queueBytes"` // of those calls
-	QueueMost    int64            `json:"queueMost"`  // the largest number of calls in the queue
-	Panics       int64            `json:"panics,omitempty"`
-	Resyncs      map[string]int64 `json:"resyncs,omitempty"` // by cause
+	Breaker      string `json:"breaker"` // "closed", "half-open", "open"
+	BreakerTrips int64  `json:"breakerTrips,omitempty"`
+	Queue        int64  `json:"queue"`      // calls in the queue
+	QueueBytes   int64  `json:"queueBytes"` // of those calls
+	QueueMost    int64  `json:"queueMost"`  // the largest number of calls in the queue
+	Panics       int64  `json:"panics,omitempty"`
 
 	// Lag is the time from the end of a call to the end of its comparison. QueueWait is the part
 	// of it until a worker took the call.

@@ -34,58 +34,6 @@ func (j *judgement) audit() {
 	}
 }
 
-// endState is the gate for equal stores at rest.
-func (j *judgement) endState() {
-	v := j.report.Verify
-	var confirmed, most int64
-	var kinds []string
-	var commonest Class
-	for _, class := range Classes() {
-		if n := v.Findings[class]; n > 0 && class.Blocks() && !j.policy.knows("", "", class, "") {
-			confirmed += n
-			if n > most {
-				most, commonest = n, class
-			}
-			kinds = append(kinds, class.info().text+", "+times(n))
-		}
-	}
-	need := max(j.policy.Rounds, 0)
-	g := j.gate("end state", share(int64(v.Settled), int64(need)),
-		wrap.Grouped(v.Equal)+" of "+wrap.Counted(v.Checked, "key")+" equal, "+rounds(v.Settled), "all equal, "+rounds(need))
-	switch {
-	case confirmed > 0:
-		g.Have = "1 key that differs confirmed"
-		if confirmed > 1 {
-			g.Have = wrap.Grouped(confirmed) + " keys that differ confirmed"
-		}
-		g.fail("%s. Both stores were at rest. What to do: %s", strings.Join(kinds, "; "), commonest.info().todo)
-	case need == 0:
-	case v.Rounds == 0 || v.Checked == 0:
-		g.Have = "no round of the verifier"
-		g.wait("run VerifyEvery and wait for its first rounds; without lockstep (Config.Skip) it has nothing to verify")
-	case v.Evicted > 0:
-		g.Have = wrap.Counted(v.Evicted, "key") + " not in the registry"
-		g.wait("they were not verified before others came: raise Config.Keys, or verify more often")
-	case v.Touched > v.Checked:
-		g.wait("%s of a process that verifies none: each has to run VerifyEvery", wrap.Counted(v.Touched-v.Checked, "key"))
-	case v.Settled < need && v.Unknown > 0:
-		g.wait("%s could not be read, or moved all the time: run VerifyEvery through a quiet hour", wrap.Counted(v.Unknown, "key"))
-	case v.Settled < need && v.Pending > 0:
-		g.wait("%s differed and will be looked at again: wait for the next round of VerifyEvery", wrap.Counted(v.Pending, "key"))
-	case v.Settled < need:
-		g.wait("wait for the next rounds of VerifyEvery")
-	case v.Untimed > 0:
-		g.Why = wrap.Counted(v.Untimed, "key") + " without the expiry, which a store cannot tell"
-	}
-}
-
-func rounds(n int) string {
-	if n == 1 {
-		return "1 round"
-	}
-	return fmt.Sprintf("%d rounds in a row", n)
-}
-
 // health adds the gates for the candidate's errors, and for the shadow itself.
 func (j *judgement) health() {
 	h := j.report.Health
@@ -175,7 +123,7 @@ func (j *judgement) fleet() {
 	}
 	if n := len(found); n > 0 {
 		g.Have += ", " + wrap.Counted(n, "disagreement")
-		g.fail("%s. Bring them together (Config.Build, Config.Percent, Config.Serve), or take what is gone off the list; then count anew",
+		g.fail("%s. Bring them together (Config.Build, Config.Percent), or take what is gone off the list; then count anew",
 			wrap.First(found))
 	}
 }

@@ -78,12 +78,12 @@ func (t *text) gates(title string, state State) {
 func (t *text) tables() {
 	if len(t.Totals) > 0 {
 		calls, classes := t.CallsTable(), t.ClassTable()
-		t.table(calls, 0, 1, 2, 3)
+		t.table(calls, 0, 1, 2)
 		t.notes(calls)
 		for _, bar := range t.Bars() {
 			t.heading("  ", bar.Name+": "+bar.Sum+": "+bar.Desc)
 		}
-		t.table(classes, 0, 1, 2, 3)
+		t.table(classes, 0, 1, 2)
 		t.notes(classes)
 	}
 	health, latency, fleet := t.HealthTable(), t.Latency(), t.Fleet()
@@ -93,10 +93,7 @@ func (t *text) tables() {
 	t.table(t.Harmless(), 0, 1, 2, 3, 4)
 	t.table(latency.Table, 0, 1, 2, 3, 4, 5, 6)
 	t.table(latency.Rest, 0, 1, 2, 3, 4, 5, 6)
-	t.table(t.Coverage(), 0, 1, 2, 6, 7)
-	if t.Report.Verify.Rounds > 0 {
-		t.table(t.EndState(), 0, 1, 2)
-	}
+	t.table(t.Coverage(), 0, 1, 2, 5, 6)
 	t.table(t.Dirty(), 0, 1, 2, 3, 4, 6)
 	t.samples()
 	t.table(fleet, 0, 1, 2, 3, 4, 6, 7)

@@ -48,9 +48,9 @@ func (o operation) build(seed uint64) report.Operation {
 			First: first, Last: first.Add(19 * time.Minute),
 		})
 	}
-	if n := out.Tallies[report.Free].Classes[report.OrderOnly]; n > 0 {
+	if n := out.Tallies[report.Seeded].Classes[report.EncodingOnly]; n > 0 {
 		out.Findings = append(out.Findings, report.Finding{
-			Comparator: report.Free, Class: report.OrderOnly, Count: n, First: Start().Add(time.Minute), Last: Start().Add(lasted),
+			Comparator: report.Seeded, Class: report.EncodingOnly, Count: n, First: Start().Add(time.Minute), Last: Start().Add(lasted),
 		})
 	}
 	for i := range o.keys {
@@ -73,14 +73,9 @@ func (o operation) tally(comparator report.Comparator) report.Tally {
 		t.NotCompared["dropped_queue"] = o.calls / 1400
 		t.NotCompared["primary_failed"] = o.calls / 900
 		t.NotCompared["primary_indeterminate"] = o.calls / 30_000
-	case report.Lockstep:
-		t.Classes[report.DriftGap] = o.calls / 6000
-		t.NotCompared["dropped_queue"] = o.calls / 1400
-		t.NotCompared["primary_failed"] = o.calls / 900
-		t.NotCompared["superseded"] = o.calls / 8000
-		t.NotCompared["shadow_unavailable"] = o.calls / 35_000
 	case report.Free:
-		t.Classes[report.OrderOnly] = o.contended / 3
+		t.NotCompared["dropped_queue"] = o.calls / 1400
+		t.NotCompared["shadow_unavailable"] = o.calls / 35_000
 		t.NotCompared["shadow_timeout"] = o.calls / 20_000
 		t.NotCompared["not_applicable"] = o.calls / 60
 	}

@@ -46,9 +46,6 @@ func NotReady() *report.Report {
 		}
 	})
 	first := Start().Add(5*time.Hour + 34*time.Minute)
-	r.Verify.Settled = 0
-	r.Verify.Equal, r.Verify.Pending = r.Verify.Equal-1, 1
-	r.Health.Resyncs["diverged"] = 3
 	for i, id := range []string{"op-7f3a91c2", "op-80b1d4e7", "op-91c05a3f"} {
 		at := first.Add([]time.Duration{0, 11 * time.Second, 19 * time.Minute}[i])
 		key := []string{"cs:session:{~4be1}", "cs:session:{~a07c}", "cs:session:{~d953}"}[i]
@@ -127,14 +124,10 @@ func base() *report.Report {
 	r := &report.Report{
 		Schema: report.Schema, Name: "customer service", Build: "4f1c2e9", Mode: "shadow", Percent: 100,
 		Started: Start(), Taken: taken,
-		Verify: report.Verify{
-			Rounds: 37, Last: taken.Add(-9 * time.Minute), Touched: 18_112, Checked: 18_112, Equal: 18_112, Settled: 5,
-		},
 		Health: report.Health{
 			Legacy:    report.PathHealth{Calls: 1_204_511, Errors: map[string]int64{"unavailable": 31, "contended": 12}},
 			Candidate: report.PathHealth{Calls: 1_203_877, Errors: map[string]int64{"unavailable": 34, "contended": 9}},
 			Breaker:   "closed", Queue: 3, QueueBytes: 1_912, QueueMost: 188,
-			Resyncs: map[string]int64{"first": 18_112, "gap": 96},
 		},
 		Marks: []report.Mark{
 			{At: Start(), What: "shadow, 10 %", Why: "first day"},

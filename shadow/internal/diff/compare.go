@@ -54,13 +54,6 @@ func (c *Comparer) Compare(a, b rmw.Value) Result {
 	return Result{Differences: w.listed, More: w.count - len(w.listed)}
 }
 
-// Digest returns a digest of all places that count: two values have the same digest if and
-// only if they are equal. Do not publish it: short content can be guessed from it.
-func (c *Comparer) Digest(v rmw.Value) [16]byte {
-	root := tree(v)
-	return digest(&root, c.root)
-}
-
 // walk compares two trees.
 type walk struct {
 	none   node // for a field that one side lacks

@@ -8,7 +8,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/unwatch/unwatch/rmw"
 )
+
+// Digest exports digest: two values have the same digest if and only if they are equal.
+func (c *Comparer) Digest(v rmw.Value) [16]byte {
+	root := tree(v)
+	return digest(&root, c.root)
+}
 
 func TestDecimal(t *testing.T) {
 	seen := map[string]bool{}

@@ -13,7 +13,6 @@ const (
 	ShadowContended      = "shadow_contended"      // the candidate gave up because other writers kept the key busy
 	PrimaryFailed        = "primary_failed"        // the serving path failed, and wrote nothing
 	PrimaryIndeterminate = "primary_indeterminate" // the serving path does not know whether it has written
-	Superseded           = "superseded"            // the key was copied anew before this call's turn, with its change in the copy
 	ShadowPanic          = "shadow_panic"          // the comparison itself panicked
 	NotApplicable        = "not_applicable"        // this Comparator does not apply to such a call
 )
