@@ -25,10 +25,10 @@ type counters struct {
 
 	mu       sync.Mutex
 	started  time.Time
-	health   report.Health   // Legacy counts the serving path, Candidate the hidden one
-	minutes  []report.Minute // oldest first
-	peak     report.Peak     // of the minutes that are over
-	switched time.Time       // when the share of the keys last changed
+	health   report.Health // Legacy counts the serving path, Candidate the hidden one
+	minute   report.Minute // the latest
+	peak     report.Peak   // of the minutes that are over
+	switched time.Time     // when the share of the keys last changed
 	marks    []report.Mark
 	dirty    map[string]*report.DirtyKey // by the redacted name
 	sampled  int                         // findings with samples
@@ -36,7 +36,6 @@ type counters struct {
 
 const (
 	maxOperations = 256
-	maxMinutes    = 180
 	maxMarks      = 50
 	maxDirty      = 1000
 	maxSamples    = 5   // of each finding
@@ -155,21 +154,19 @@ func (c *counters) markLocked(what, why string) {
 	c.marks = c.marks[max(0, len(c.marks)-maxMarks):]
 }
 
-// minuteLocked returns the timeline's minute of now.
+// minuteLocked returns the counts of the minute of now.
 func (c *counters) minuteLocked(now time.Time) *report.Minute {
-	now = now.Truncate(time.Minute)
-	if n := len(c.minutes); n == 0 || c.minutes[n-1].At.Before(now) {
+	if now = now.Truncate(time.Minute); c.minute.At.Before(now) {
 		c.addPeakLocked(&c.peak)
-		c.minutes = append(c.minutes, report.Minute{At: now})
-		c.minutes = c.minutes[max(0, len(c.minutes)-maxMinutes):]
+		c.minute = report.Minute{At: now}
 	}
-	return &c.minutes[len(c.minutes)-1]
+	return &c.minute
 }
 
-// addPeakLocked adds the last minute to a peak, if it was one of the present share of keys.
+// addPeakLocked adds the latest minute to a peak, if it was one of the present share of keys.
 func (c *counters) addPeakLocked(peak *report.Peak) {
-	if n := len(c.minutes); n > 0 && !c.minutes[n-1].At.Before(c.switched) {
-		peak.Add(c.minutes[n-1])
+	if !c.minute.At.Before(c.switched) {
+		peak.Add(c.minute)
 	}
 }
 

@@ -106,9 +106,6 @@ func (c *counters) settle(it *item, comparator report.Comparator, f finding) {
 		}
 	}
 	minute.Compared++
-	if f.class.Blocks() {
-		minute.Diverged++
-	}
 	c.foundLocked(it.call, comparator, f)
 }
 

@@ -94,16 +94,6 @@ func TestSizesOfConflicts(t *testing.T) {
 	assert.Equal(t, map[int]int{conflictBytes: 600, longConflictBytes: 200}, sizes)
 }
 
-// The timeline keeps its last minutes.
-func TestTimelineIsBounded(t *testing.T) {
-	c := newCounters(Config{})
-	for i := range maxMinutes + 1 {
-		c.minuteLocked(time.Time{}.Add(time.Duration(i) * time.Minute)).Compared = int64(i)
-	}
-	assert.Len(t, c.minutes, maxMinutes)
-	assert.EqualValues(t, 1, c.minutes[0].Compared)
-}
-
 // Values are redacted before the callers' lock is taken: that takes long for megabytes.
 // Under the lock they are not read any more.
 func TestValuesAreRedactedBeforeTheLock(t *testing.T) {

@@ -19,7 +19,7 @@ func (s *Store) Report() *report.Report {
 	r := &report.Report{
 		Schema: report.Schema, Name: c.cfg.Name, Build: c.cfg.Build, AA: c.cfg.AA,
 		Policy:  c.cfg.Policy,
-		Started: c.started, Taken: time.Now(), Timeline: slices.Clone(c.minutes), Marks: slices.Clone(c.marks), Peak: c.peak,
+		Started: c.started, Taken: time.Now(), Marks: slices.Clone(c.marks), Peak: c.peak,
 		Percent: float64(s.shareNow()) * 100 / buckets, Health: clonedHealth(c.health),
 	}
 	c.addPeakLocked(&r.Peak)

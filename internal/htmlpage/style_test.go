@@ -66,7 +66,7 @@ func TestContrast(t *testing.T) {
 		{"good", "good-tint", 4.5}, {"bad", "bad-tint", 4.5}, {"open", "open-tint", 4.5},
 		{"card", "good", 4.5}, {"card", "bad", 4.5}, {"card", "open", 4.5}, // the sign in its seal
 		// Graphics.
-		{"legacy", "card", 3}, {"candidate", "card", 3}, {"focus", "ground", 3}, {"focus", "card", 3},
+		{"inflight", "card", 3}, {"focus", "ground", 3}, {"focus", "card", 3},
 		{"missed", "card", 3}, {"compared", "card", 2.5},
 	}
 	for scheme, colours := range schemes(t) {

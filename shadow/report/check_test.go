@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 		"before it started":         func(r *report.Report) { r.Taken = r.Started.Add(-time.Second) },
 		"health: a count":           func(r *report.Report) { r.Health.QueueMost = -1 },
 		"health, unavailable: a co": func(r *report.Report) { r.Health.Legacy.Errors["unavailable"] = -1 },
-		"minute 13:12: a count":     func(r *report.Report) { r.Timeline[0].Diverged = -1 },
+		"minute 13:45: a count":     func(r *report.Report) { r.Peak.Busiest.Dropped = -1 },
 		"calibration: a count is -": func(r *report.Report) { r.Calibration.Compared = -1 },
 	} {
 		r := reporttest.Ready()

@@ -58,7 +58,6 @@ func drawReport(t *rapid.T, label string) *report.Report {
 	r.Operations = distinct(r.Operations[:min(len(r.Operations), 2)], func(op report.Operation) string { return op.Domain + op.Name })
 	r.Keys = distinct(r.Keys, func(k report.DirtyKey) string { return k.Domain + k.Key })
 	r.Processes = distinct(r.Processes, func(p report.Process) string { return p.Name })
-	r.Timeline = distinct(r.Timeline, func(m report.Minute) string { return m.At.Truncate(time.Minute).UTC().String() })
 	for i := range r.Operations {
 		op := &r.Operations[i]
 		for c, t := range op.Tallies {

@@ -37,30 +37,7 @@ func TestPageBarShowsSmallParts(t *testing.T) {
 	assert.InDelta(t, 100, bar.Parts[3].X+bar.Parts[3].Width, 1e-6)
 }
 
-// Columns add up minutes, so that three days fit.
-func TestPageTimelineFitsThreeDays(t *testing.T) {
-	start := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
-	var r Report
-	for i := range 3 * 24 * 60 {
-		if i < 60 || i >= 600 { // the shadow was off in between
-			r.Timeline = append(r.Timeline, Minute{At: start.Add(time.Duration(i) * time.Minute), Compared: 10, Diverged: int64(i % 2)})
-		}
-	}
-	for _, hours := range []time.Duration{-1, 36, 90} {
-		r.Marks = append(r.Marks, Mark{At: start.Add(hours * time.Hour), What: "a switch"})
-	}
-	line := (&page{Report: &r}).Times()
-	assert.LessOrEqual(t, len(line.Bars), columnsMost)
-	assert.Greater(t, len(line.Bars), columnsMost/2)
-	last := line.Bars[len(line.Bars)-1]
-	assert.InDelta(t, 100, last.X+last.Width/0.82, 1e-6)
-	assert.False(t, line.Marks[0].Seen)
-	assert.InDelta(t, 50, line.Marks[1].X, 0.5)
-	assert.False(t, line.Marks[2].Seen)
-	assert.Contains(t, line.Desc, "37,800 compared")
-}
-
-// Quantiles of too few calls are left out, and the curve ends before them.
+// Quantiles of too few calls are left out.
 func TestPageLatencyLeavesOutUnknownQuantiles(t *testing.T) {
 	var few Latency
 	for range 100 {
@@ -69,10 +46,6 @@ func TestPageLatencyLeavesOutUnknownQuantiles(t *testing.T) {
 	cells := pageQuantiles(few)
 	assert.Equal(t, []any{figure("1 ms"), figure("1 ms"), figure("1 ms"), figure("–"), int64(100)}, cells)
 	assert.Zero(t, (Operation{Candidate: few}).slowdown(), "an unknown path is not the slowest")
-	curve := newPageCurves("few", few, Latency{})
-	assert.Empty(t, curve.Candidate)
-	assert.Regexp(t, `500,[0-9.]+$`, curve.Legacy, "two nines of four")
-	assert.Equal(t, "legacy p50 1 ms, p90 1 ms, p99 1 ms, of 100 calls; candidate nothing measured", curve.Desc)
 }
 
 func TestReadLimitsTheSize(t *testing.T) {

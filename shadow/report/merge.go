@@ -14,8 +14,7 @@ import (
 // Merge adds up the reports of many processes. The order of the reports does not matter, and a
 // report may be merged already. Merge changes none of the reports and shares nothing with them.
 //
-// Counts and latencies add up. A key that several processes have seen counts once. Minutes of
-// the same time become one. Of a process that is there twice, the later state is shown, but the counts
+// Counts and latencies add up. A key that several processes have seen counts once. Of a process that is there twice, the later state is shown, but the counts
 // of both are added: merge only the latest report of each process. Where processes
 // disagree, Mode is "mixed", Build and Name list all values, and Percent is the smallest.
 // Policy is that of the report taken last.
@@ -70,12 +69,6 @@ func (r *Report) add(other *Report) {
 	}
 	r.Health.add(other.Health)
 	r.Peak.merge(other.Peak)
-	for _, m := range other.Timeline {
-		m.At = utc(m.At).Truncate(time.Minute)
-		sum, _ := entry(&r.Timeline, func(o Minute) bool { return o.At.Equal(m.At) })
-		sum.At = m.At
-		addUp(sum, m)
-	}
 	for _, m := range other.Marks {
 		m.At = utc(m.At)
 		r.Marks = append(r.Marks, m)
@@ -182,7 +175,6 @@ func (r *Report) sort() {
 	for i := range r.Operations {
 		slices.SortFunc(r.Operations[i].Findings, compareFindings)
 	}
-	slices.SortFunc(r.Timeline, func(a, b Minute) int { return a.At.Compare(b.At) })
 	slices.SortFunc(r.Marks, compareMarks)
 	// Every process records the switches of an operator.
 	r.Marks = slices.CompactFunc(r.Marks, func(a, b Mark) bool { return compareMarks(a, b) == 0 })

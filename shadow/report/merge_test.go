@@ -82,8 +82,6 @@ func TestMergeAddsUp(t *testing.T) {
 	assert.EqualValues(t, 6, m.Health.Queue)
 	assert.Equal(t, a.Calibration, m.Calibration, "the newest")
 	assert.Len(t, m.Marks, 3, "what both have noted is there once")
-	assert.Len(t, m.Timeline, 60)
-	assert.Equal(t, 2*a.Timeline[7].Compared, m.Timeline[7].Compared)
 	assert.Equal(t, []string{"desk-0", "desk-1"}, []string{m.Processes[0].Name, m.Processes[1].Name})
 	assert.Equal(t, "shadow", m.Processes[0].Mode, "the newest")
 	assert.Equal(t, report.DirtyKey{

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,10 +46,6 @@ func big() *report.Report {
 		r.Keys = append(r.Keys, r.Keys[0])
 		r.Processes = append(r.Processes, r.Processes[0])
 		r.Marks = append(r.Marks, r.Marks[0])
-	}
-	for i := range 3 * 24 * 60 {
-		at := r.Taken.Add(time.Duration(i) * time.Minute)
-		r.Timeline = append(r.Timeline, report.Minute{At: at, Compared: int64(i), Diverged: int64(i % 2)})
 	}
 	return r
 }
@@ -104,7 +99,6 @@ func TestPageOutline(t *testing.T) {
 		"h2 Health",
 		"h2 What differed, and where",
 		"h2 Latency of both paths",
-		"h2 Timeline",
 		"h2 Coverage",
 		"h2 Keys that diverge most",
 		"h2 Samples",

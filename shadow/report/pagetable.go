@@ -143,6 +143,59 @@ func (p *page) found(label string, blocking bool) *htmlpage.Table {
 	return t.Limit(pageRows/2, "finding")
 }
 
+// pageLatency shows all operations together, and the one with the worst ratio of both paths.
+type pageLatency struct{ Table, Rest *htmlpage.Table }
+
+func (p *page) Latency() (out pageLatency) {
+	rows := slices.DeleteFunc(slices.Clone(p.Operations), func(op Operation) bool { return op.Legacy.Count()+op.Candidate.Count() == 0 })
+	if len(rows) == 0 {
+		return out
+	}
+	slices.SortStableFunc(rows, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(b.slowdown(), a.slowdown()), compareOperations(a, b))
+	})
+	if len(rows) > 1 {
+		legacy, candidate := p.latencies()
+		rows = slices.Insert(rows, 0, Operation{Name: "all", Legacy: legacy, Candidate: candidate})
+	}
+	first, shown := min(len(rows), 5), min(len(rows), pageRows/2)
+	out.Table = latencyTable("Latency of both paths: all operations, and the slowest against legacy", rows[:first])
+	out.Rest = latencyTable("Latency of both paths, the other operations", rows[first:shown])
+	out.Rest.Note = htmlpage.LeftOut(len(rows), shown, "operation")
+	return out
+}
+
+// slowdown is the ratio of both paths by p99; 0 if it is unknown.
+func (op Operation) slowdown() float64 {
+	if op.Legacy.Count() == 0 {
+		return 0
+	}
+	return float64(op.Candidate.Quantile(0.99)) / float64(op.Legacy.Quantile(0.99))
+}
+
+func latencyTable(label string, operations []Operation) *htmlpage.Table {
+	t := htmlpage.NewTable(label, "Operation", "Path", "#p50", "#p90", "#p99", "#p99.9", "#Calls")
+	for _, op := range operations {
+		name := htmlpage.Heading(operationName(op.Domain, op.Name))
+		name.Rows = 2
+		t.Row(append([]any{name, "legacy"}, pageQuantiles(op.Legacy)...)...)
+		t.Row(append([]any{"candidate"}, pageQuantiles(op.Candidate)...)...)
+	}
+	return t
+}
+
+// pageQuantiles leaves out quantiles of too few calls: the p99.9 of a hundred is their maximum.
+func pageQuantiles(l Latency) (cells []any) {
+	for _, q := range []float64{0.5, 0.9, 0.99, 0.999} {
+		text := wrap.None
+		if float64(l.Count())*(1-q) >= 1-1e-9 {
+			text = wrap.Duration(l.Quantile(q))
+		}
+		cells = append(cells, figure(text))
+	}
+	return append(cells, l.Count())
+}
+
 // Coverage lists the sample of each operation, the rate that it supports, and the closed gates.
 // Operations with closed gates come first.
 func (p *page) Coverage() *htmlpage.Table {
@@ -207,6 +260,20 @@ func (p *page) Fleet() *htmlpage.Table {
 			marked(one.Breaker, badIf(one.Breaker != "" && one.Breaker != "closed")))
 	}
 	return t.Limit(pageRows, "process")
+}
+
+// Switches lists the latest switches of operators, and of the shadow.
+func (p *page) Switches() *htmlpage.Table {
+	const most = 12
+	t := htmlpage.NewTable("What was switched", "What", "Why", "At")
+	skipped := max(0, len(p.Marks)-most)
+	for _, m := range p.Marks[skipped:] {
+		t.Row(htmlpage.Heading(m.What), prose(m.Why), m.At)
+	}
+	if skipped > 0 {
+		t.Note = wrap.Grouped(int64(skipped)) + " earlier: the JSON has all of them."
+	}
+	return t
 }
 
 // pageDiffers compares the results of both paths for a call.

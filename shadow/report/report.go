@@ -38,7 +38,6 @@ type Report struct {
 
 	Operations []Operation `json:"operations"` // by domain and name
 	Health     Health      `json:"health"`
-	Timeline   []Minute    `json:"timeline,omitempty"` // oldest first
 	Peak       Peak        `json:"peak"`
 	Marks      []Mark      `json:"marks,omitempty"` // operators' switches
 	Keys       []DirtyKey  `json:"keys,omitempty"`  // the keys that diverge most, the worst first
@@ -139,13 +138,12 @@ type PathHealth struct {
 	Errors map[string]int64 `json:"errors,omitempty"` // by reason: "unavailable", "contended", …; refusals of fn are not errors
 }
 
-// Minute is a point of the timeline.
+// Minute counts the comparisons of a minute.
 type Minute struct {
 	At          time.Time `json:"at"`
 	Compared    int64     `json:"compared"`
 	NotCompared int64     `json:"notCompared"`
 	Dropped     int64     `json:"dropped,omitempty"` // calls of NotCompared that were dropped: see Reason.Drops
-	Diverged    int64     `json:"diverged"`          // blocking classes only
 }
 
 // Mark is a switch by an operator, or by the shadow.

@@ -98,6 +98,7 @@ func (t *text) tables() {
 	t.samples()
 	t.table(fleet, 0, 1, 2, 3, 4, 6, 7)
 	t.notes(fleet)
+	t.table(t.Switches(), 0, 1, 2)
 }
 
 // table writes some columns of a table below its title, unless it is empty.

@@ -17,18 +17,17 @@ const lasted = 6*time.Hour + 12*time.Minute
 // Ready returns a report that is ready: one process and five operations, with enough calls
 // and without differences.
 func Ready() *report.Report {
-	return with(nil, func(*operation) {})
+	return with(func(*operation) {})
 }
 
 // with changes the operations of the report that is ready.
-func with(diverged map[int]int64, change func(*operation)) *report.Report {
+func with(change func(*operation)) *report.Report {
 	r := base()
 	for i, op := range operations() {
 		change(&op)
 		r.Operations = append(r.Operations, op.build(uint64(i)))
 	}
-	r.Timeline = timeline(diverged)
-	for _, m := range r.Timeline {
+	for _, m := range minutes() {
 		r.Peak.Add(m)
 	}
 	return r
@@ -37,7 +36,7 @@ func with(diverged map[int]int64, change func(*operation)) *report.Report {
 // NotReady returns a report with one bug: three times, session/close stored no rating, and the
 // legacy path did. The sample of session/transfer is too small besides.
 func NotReady() *report.Report {
-	r := with(map[int]int64{22: 2, 41: 1}, func(op *operation) {
+	r := with(func(op *operation) {
 		switch op.domain + "/" + op.name {
 		case "session/close":
 			op.differ = 3
@@ -69,7 +68,7 @@ func NotReady() *report.Report {
 // Thin returns a report without failed gates. session/transfer has too few calls, on too few
 // keys, and only two refusals with moved_on.
 func Thin() *report.Report {
-	return with(nil, func(op *operation) {
+	return with(func(op *operation) {
 		if op.domain == "session" && op.name == "transfer" {
 			op.calls, op.keys, op.refused = 27_434, 2_100, map[string]int64{"no-op": 310, "moved_on": 2}
 		}
@@ -118,7 +117,7 @@ func Fleet() *report.Report {
 	return r
 }
 
-// base returns the report that is ready, without operations and timeline.
+// base returns the report that is ready, without operations and minutes.
 func base() *report.Report {
 	taken := Start().Add(lasted)
 	r := &report.Report{
@@ -144,20 +143,20 @@ func base() *report.Report {
 	return r
 }
 
-// timeline returns the last hour, with differences by minute.
-func timeline(diverged map[int]int64) []report.Minute {
-	minutes := make([]report.Minute, 60)
-	for i := range minutes {
+// minutes returns the last hour.
+func minutes() []report.Minute {
+	all := make([]report.Minute, 60)
+	for i := range all {
 		// The load rises, and has a peak.
 		n := 1_400 + int64(i)*11 + int64(i*i%7)*23
 		if i >= 31 && i < 36 {
 			n += 900
 		}
-		minutes[i] = report.Minute{At: Start().Add(lasted - time.Duration(60-i)*time.Minute), Compared: n, Diverged: diverged[i]}
+		all[i] = report.Minute{At: Start().Add(lasted - time.Duration(60-i)*time.Minute), Compared: n}
 		if i%17 == 5 {
-			minutes[i].NotCompared = n / 400
-			minutes[i].Dropped = n / 800
+			all[i].NotCompared = n / 400
+			all[i].Dropped = n / 800
 		}
 	}
-	return minutes
+	return all
 }
