@@ -13,7 +13,7 @@ import (
 )
 
 // errConflict: the key changed between WATCH and EXEC. Nothing was written.
-var errConflict = errors.New("somebody else changed the key")
+var errConflict = errors.New("the key changed between WATCH and EXEC")
 
 // aborted is the error that fn returned.
 type aborted struct{ error }

@@ -74,7 +74,7 @@ func describe(err error) error {
 		}
 		return &trouble{what + " is not " + form(e.Type)}
 	}
-	return &trouble{"what is stored is of another form"}
+	return &trouble{"the stored value has another form"}
 }
 
 // form names the JSON that encoding/json decodes into typ.

@@ -12,10 +12,10 @@ import (
 // can become one; readJSON returns an error.
 func readJSON(text string, dst any) error {
 	if !utf8.ValidString(text) {
-		return &trouble{"what is stored is not UTF-8"}
+		return &trouble{"the stored text is not UTF-8"}
 	}
 	if loneSurrogate(text) {
-		return &trouble{"what is stored has half of a surrogate pair, which stands for no character"}
+		return &trouble{"the stored JSON contains a lone UTF-16 surrogate"}
 	}
 	return json.Unmarshal([]byte(text), dst)
 }

@@ -50,9 +50,9 @@ var undecodable = []struct {
 	says   string
 }{
 	{domains.JSON, rmw.String(""), "malformed JSON at byte 0"},
-	{domains.JSON, rmw.String(`{"id":"7","votes":{"` + secret + "\xe9" + `":1}}`), "what is stored is not UTF-8"},
+	{domains.JSON, rmw.String(`{"id":"7","votes":{"` + secret + "\xe9" + `":1}}`), "the stored text is not UTF-8"},
 	{domains.JSON, rmw.String(`{"id":"7","votes":{"` + secret + `\udc00":1}}`),
-		"what is stored has half of a surrogate pair, which stands for no character"},
+		"the stored JSON contains a lone UTF-16 surrogate"},
 	{domains.JSON, rmw.String(secret), "malformed JSON at byte 1"},
 	{domains.JSON, rmw.String(`{"id":"7","` + secret + `":"` + secret), "malformed JSON at byte 26"},
 	{domains.JSON, rmw.String(`{"id":"7"} ` + secret), "malformed JSON at byte 12"},
@@ -220,6 +220,6 @@ func TestForeignErrorsAreNotQuoted(t *testing.T) {
 	} {
 		err := domains.CodecOf[stamped, *stamped](layout, nil).Decode(v, new(stamped))
 		requireSilent(t, err)
-		require.ErrorContains(t, err, "what is stored is of another form")
+		require.ErrorContains(t, err, "the stored value has another form")
 	}
 }

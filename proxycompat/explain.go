@@ -155,7 +155,7 @@ func (e *explainer) commands() {
 			retries = 3
 		}
 		e.add(false, "MaxRetries", "-1",
-			"a script whose answer is late or lost is sent up to %d times, and each may be executed", retries+1)
+			"if the reply to a script is late or lost, the client sends it up to %d times, and each may be executed", retries+1)
 	}
 	if e.o.ReadTimeout < 0 {
 		e.add(false, "ReadTimeout", "more than the longest stall while slots move, such as 5s",

@@ -114,7 +114,7 @@ func (p *Profile) change(c RuleChange) (err error) {
 	case len(c.Commands) == 0:
 		return fmt.Errorf("no command: say which the rule is for")
 	case c.Why == "":
-		return fmt.Errorf("no reason: say what happens")
+		return fmt.Errorf("no reason: say why the command differs")
 	case c.Source == "":
 		return fmt.Errorf("no source: name the observer and the date")
 	}

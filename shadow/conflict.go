@@ -148,7 +148,7 @@ func (c *conflict) judge(stored link, second bool) finding {
 	case !c.deletes && second && stored.count(c.second) == 0:
 		return lost("an update overwrote another one that was made while its fn ran")
 	case c.deletes && stored.count(c.seed) > 0:
-		return lost("a delete was acknowledged, and what it deleted is still there")
+		return lost("a delete was acknowledged, and the deleted value is still there")
 	case c.deletes && second && c.before.count(c.second) == 0 && stored.count(c.second) == 0:
 		return lost("a delete removed an update that was made while its fn ran")
 	}

@@ -130,7 +130,7 @@ func (h *hiddenPath) failure(c *call, err error, doing string) finding {
 	}
 	return finding{
 		class: report.ErrorClass, legacy: c.outcome(), candidate: reasonName(err),
-		explain: doing + ": the path in the shadow refuses what the serving one accepts (" + reasonName(err) + ")",
+		explain: doing + ": the path in the shadow refuses a call that the serving one accepts (" + reasonName(err) + ")",
 	}
 }
 

@@ -36,7 +36,7 @@ const checkName = "check"
 
 const checkUsage = `Usage: migrate-check [flags] PACKAGES
 
-Finds in Go code what a proxy refuses, or does otherwise: migrate-check ./...
+Finds commands in Go code that a proxy refuses, or does otherwise: migrate-check ./...
 
 `
 
@@ -94,10 +94,10 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.BoolVar(&c.low, "low", false, "the same as -count-lexical")
 	flags.StringVar(&c.format, "format", "text", "`ONE` of "+strings.Join(output.Formats(), ", "))
 	flags.StringVar(&c.output, "o", "", "write to this `FILE`")
-	flags.StringVar(&c.baseline, "baseline", "", "only what is not in this `FILE` counts")
-	flags.BoolVar(&c.record, "write-baseline", false, "write what is found to the file of -baseline")
-	flags.BoolVar(&c.strict, "strict-baseline", false, "what is gone from the baseline has to be recorded: else exit code 3")
-	flags.BoolVar(&c.incomplete, "allow-incomplete", false, "what could not be looked at is no reason for exit code 1")
+	flags.StringVar(&c.baseline, "baseline", "", "count only findings that are not in baseline `FILE`")
+	flags.BoolVar(&c.record, "write-baseline", false, "write the findings to the file of -baseline")
+	flags.BoolVar(&c.strict, "strict-baseline", false, "findings that are gone must leave the baseline: else exit code 3")
+	flags.BoolVar(&c.incomplete, "allow-incomplete", false, "a package that cannot be analysed is no reason for exit code 1")
 	flags.BoolVar(&c.zero, "exit-zero", false, "findings are no reason for exit code 3")
 	flags.BoolVar(&c.traces, "traces", false, "print complete call paths, and the commands and keys of each transaction")
 	return flags

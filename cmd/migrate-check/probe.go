@@ -58,9 +58,9 @@ func (f *probeFlags) register(flags *flag.FlagSet) {
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Second, "wait that long for each answer")
 	flags.DurationVar(&f.budget, "budget", 30*time.Second, "end after that long")
 	flags.BoolVar(&f.json, "json", false, "write the report as JSON")
-	flags.BoolVar(&f.risky, "risky", false, "also ask what can harm other clients of the same proxy")
+	flags.BoolVar(&f.risky, "risky", false, "also ask questions that can harm other clients of the same proxy")
 	flags.StringVar(&f.prefix, "prefix", "", "begin its keys with `TEXT`, where users may not use others (default random)")
-	f.output.register(flags, "write a profile of what was found to `FILE`, a new one that ends in .yaml or .yml")
+	f.output.register(flags, "write a profile with the results to `FILE`, a new one that ends in .yaml or .yml")
 }
 
 func runProbe(ctx context.Context, args []string, stdout, stderr io.Writer) int {

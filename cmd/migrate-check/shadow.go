@@ -38,7 +38,7 @@ type shadowFlags struct {
 }
 
 func (f *shadowFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.policy, "policy", "", "what it takes to be ready is in this JSON `FILE`, see report.Policy (default that of the latest report)")
+	flags.StringVar(&f.policy, "policy", "", "read the verdict's limits from JSON `FILE`, see report.Policy (default that of the latest report)")
 	flags.StringVar(&f.calibration, "calibration", "", "the report of the A/A run is in this JSON `FILE`")
 	flags.StringVar(&f.format, "format", "text", "write text, json or html")
 }

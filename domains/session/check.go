@@ -24,7 +24,7 @@ func (s *Session) Check() error {
 	case len(s.Transfers) > maxTransfers:
 		return fmt.Errorf("%d transfers, at most %d are stored", len(s.Transfers), maxTransfers)
 	case len(s.Declined) > maxDeclined:
-		return fmt.Errorf("%d agents who declined, at most %d are stored", len(s.Declined), maxDeclined)
+		return fmt.Errorf("%d agents have declined, at most %d are stored", len(s.Declined), maxDeclined)
 	}
 	return cmp.Or(s.checkTexts(), s.checkEnd(), s.checkTimes())
 }

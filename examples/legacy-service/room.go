@@ -38,7 +38,7 @@ type member struct {
 func newRoom(id, tenant, owner string, limit int, now int64) (room, []event) {
 	r := room{ID: id, Tenant: tenant, Status: roomOpen, Cap: limit, CreatedAt: now, Members: map[string]member{}}
 	events := []event{r.happened(eventCreated, owner, "", now)}
-	joined, _ := r.join(owner, roleMember, now) // an empty room refuses nobody
+	joined, _ := r.join(owner, roleMember, now) // an empty room has no limit
 	return r, append(events, joined...)
 }
 

@@ -37,7 +37,7 @@ func run(ctx context.Context, proxyAddr string) error {
 	codis := proxycompat.Codis32()
 	rdb := redis.NewClient(proxycompat.Options(codis, proxyAddr))
 	defer rdb.Close()
-	rdb.AddHook(proxycompat.Hook(codis))              // refuses, before sending, what the proxy would refuse
+	rdb.AddHook(proxycompat.Hook(codis))              // refuses, before sending, each command that the proxy would refuse
 	store := lockupdate.New(rdb, lockupdate.Config{}) // the legacy path: cas.New(rdb, cas.Config{})
 	defer store.Close()                               // before the client: it releases what is still locked
 	// endsnippet

@@ -44,8 +44,8 @@ func assemble(nodes []*node, cfg Config, began, ended time.Time, notes, troubles
 			cmp.Compare(x.Rule, y.Rule), cmp.Compare(x.Command, y.Command))
 	})
 	if a.runs > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("scripts: %s; what they call is counted, too: a proxy does not see it, "+
-			"so it works, but for PUBLISH, which nobody can subscribe to", wrap.Counted(a.runs, "run")))
+		a.Notes = append(a.Notes, fmt.Sprintf("scripts: %s; the commands that they call are counted, too: a proxy does not see them, "+
+			"so they work, but for PUBLISH, since no client can subscribe", wrap.Counted(a.runs, "run")))
 	}
 	if len(a.Incomplete) > 0 {
 		a.Verdict = Incomplete
@@ -187,7 +187,7 @@ func (a *assembly) subscriptionsWithoutNames(n *node) {
 		if number := n.info.number(field); number > 0 {
 			if f := a.of(command, ""); f != nil {
 				f.Held += int(number)
-				f.Remark = "INFO tells how many channels or patterns, and not whose; a sentinel has one"
+				f.Remark = "INFO tells how many channels or patterns, and not of which client; a sentinel has one"
 			}
 		}
 	}

@@ -192,9 +192,9 @@ func (n *node) look(ctx context.Context) {
 	reset := n.count.advance(info.Commands, restarted || fell(n.info, info))
 	switch {
 	case restarted:
-		n.trouble("was started anew: what was sent before that, after %s, was not counted", n.looked.UTC().Format(time.TimeOnly))
+		n.trouble("was started anew: commands before that, after %s, were not counted", n.looked.UTC().Format(time.TimeOnly))
 	case reset:
-		n.trouble("had its counters reset (CONFIG RESETSTAT): what was sent shortly before that was not counted")
+		n.trouble("had its counters reset (CONFIG RESETSTAT): commands shortly before that were not counted")
 	}
 	n.info, n.looked = info, time.Now()
 	n.looks++
@@ -224,7 +224,7 @@ func (n *node) end(ctx context.Context) {
 		return
 	}
 	if n.people.looks == 0 {
-		n.trouble("did not show its clients: who is subscribed, in MULTI or blocked since before is not known")
+		n.trouble("did not show its clients: those that were subscribed, in MULTI or blocked before are not known")
 	}
 	if n.members != nil && !n.membersSeen {
 		n.trouble("could not be asked again for the other servers of its cluster")
@@ -248,7 +248,7 @@ func (n *node) endDenied(ctx context.Context) {
 		n.notSeen("ACL LOG", err, "+acl|log")
 	}
 	if !n.info.countsRefusals() {
-		n.trouble("did not show ACL LOG, and before Redis 6.2 does not count what it refuses")
+		n.trouble("did not show ACL LOG, and before Redis 6.2 does not count refused commands")
 	}
 }
 
@@ -288,7 +288,7 @@ func (n *node) lookAtClients(ctx context.Context) {
 	n.clientsAt = began
 	switch {
 	case isRefusal(err):
-		n.notSeen("CLIENT LIST: who sent it, and who is subscribed or in a transaction now", err, "+client|list")
+		n.notSeen("CLIENT LIST: the senders, and the clients that are subscribed or in a transaction now", err, "+client|list")
 		n.clientsAt = began.Add(24 * 365 * time.Hour) // each refusal is an entry of ACL LOG
 		return
 	case err != nil || len(text) > longList:

@@ -100,7 +100,7 @@ func (n *node) judgeable(info Info) error {
 	case f["role"] != "master" && f["role"] != "slave":
 		return n.setupError(nil, "INFO does not tell whether this is a primary: this is a proxy, or no Redis", askServers)
 	case f["role"] != "master" && !n.cfg.Replicas:
-		return n.setupError(nil, "this is a replica, whose counts have what replication does in them",
+		return n.setupError(nil, "this is a replica: its counts include the commands of replication",
 			fmt.Sprintf("ask its primary: %s", net.JoinHostPort(f["master_host"], f["master_port"])))
 	}
 	return nil

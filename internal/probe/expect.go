@@ -32,7 +32,7 @@ func (o oracle) expect(p *proxycompat.Profile, q question) Outcome {
 		if p.RefusalText(q.name) == "" {
 			return Closes
 		}
-		return "" // an error whose text no profile predicts
+		return "" // an error with a text that no profile predicts
 	}
 	switch rule.Verdict {
 	case proxycompat.Refused:

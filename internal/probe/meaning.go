@@ -144,7 +144,7 @@ func (m *meanings) consistency(r *Report) {
 	}
 	switch get := r.Reads.Get; {
 	case get.Found > 0:
-		m.add("GET is old after a write, in %d of %d: a replica answers. Read what an update depends on with a script (old in %d of %d).",
+		m.add("GET is old after a write, in %d of %d: a replica answers. Read the input of an update with a script (old in %d of %d).",
 			get.Found, get.Asked, r.Reads.Eval.Found, r.Reads.Eval.Asked)
 	case get.Asked > 0:
 		m.add("No GET of %d was old after a write; that is no promise.", get.Asked)

@@ -15,7 +15,7 @@ import (
 func CheckClient(constructor, as string, client any) error {
 	switch {
 	case isFullDuplex(client):
-		return fmt.Errorf("%w: %s cannot use an AutoPipeliner with FullDuplex%s, whose commands no hook can refuse; "+
+		return fmt.Errorf("%w: %s cannot use an AutoPipeliner with FullDuplex%s, because no hook can refuse its commands; "+
 			"use the client itself, or AutoPipelineOptions without FullDuplex", rmw.ErrInvalid, constructor, as)
 	case isRing(client):
 		return fmt.Errorf("%w: %s cannot use a redis.Ring%s: while a server does not answer, a Ring sends its keys to another one, "+

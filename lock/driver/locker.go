@@ -33,7 +33,7 @@ type Locker struct {
 	close   context.CancelFunc
 	running sync.WaitGroup // calls, releases and the keeper's loop
 
-	mu      sync.Mutex // guards what follows, and the holds
+	mu      sync.Mutex // guards the fields below, and the holds
 	id      string
 	owners  uint64
 	holds   map[*Hold]struct{}

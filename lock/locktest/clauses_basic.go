@@ -163,9 +163,9 @@ func checkClosed(c *check) {
 		}
 	})
 	if !c.Within(soon, closed) || !c.Within(soon, waiting) {
-		c.Errorf("Close, or one who waits for a lock then, does not return")
+		c.Errorf("Close, or a call that waits for a lock then, does not return")
 	} else {
-		c.is(<-waited, rmw.ErrClosed, "one who waits when the Locker is closed")
+		c.is(<-waited, rmw.ErrClosed, "a call that waits when the Locker is closed")
 	}
 	for _, m := range bothMethods() {
 		c.is(m.call(b, c.Ctx, c.name(m.name), c.never("by a closed Locker")), rmw.ErrClosed, "%s of a closed Locker", m.name)

@@ -46,7 +46,7 @@ func ruleFields() []field[rule] {
 			read: func(found *problems, v *yaml.Node, r *rule) { r.change.Commands, r.commands = texts(found, v) }},
 		{key: "verdict", need: "name the effect of the proxy on the command",
 			read: into(func(r *rule) *string { return &r.change.Verdict }, verdict)},
-		{key: "why", need: "say what happens", read: into(func(r *rule) *string { return &r.change.Why }, text)},
+		{key: "why", need: "say why the command differs", read: into(func(r *rule) *string { return &r.change.Why }, text)},
 		{key: "source", need: "name the observer and the date", read: into(func(r *rule) *string { return &r.change.Source }, text)},
 		{key: "instead", read: into(func(r *rule) *string { return &r.change.Instead }, text)},
 		{key: "error", read: into(func(r *rule) *string { return &r.change.Error }, text)},

@@ -48,7 +48,7 @@ func (s *session) ownAnswer(args []string) outcome {
 			return local(resp.AppendBulk(nil, args[1]))
 		}
 		return local(resp.AppendStatus(nil, "PONG"))
-	case "HELLO": // RESP2, whatever was asked for
+	case "HELLO": // RESP2, also if RESP3 was asked for
 		out := resp.AppendArray(nil, 4)
 		out = resp.AppendBulk(out, "server")
 		out = resp.AppendBulk(out, "redis")

@@ -9,14 +9,14 @@ import (
 
 func basicClauses() []Clause {
 	return []Clause{
-		{Name: "create", Says: "An absent key reaches fn as the zero Value, and what fn returns is created.", run: checkCreate},
-		{Name: "change", Says: "fn gets the stored value, and what it returns replaces it.", run: checkChange},
+		{Name: "create", Says: "An absent key reaches fn as the zero Value, and fn's result creates it.", run: checkCreate},
+		{Name: "change", Says: "fn gets the stored value, and its result replaces it.", run: checkChange},
 		{Name: "delete", Says: "Returning the zero Value deletes the key.", run: checkDelete},
 		{Name: "delete-absent", Says: "Returning the zero Value for an absent key writes nothing.", run: checkDeleteAbsent},
 		{Name: "unchanged-writes-nothing", Says: "Returning an equal Value writes nothing: not the value, not the expiry.", run: checkUnchanged},
 		{Name: "abort", Says: "An error of fn is returned as it is, and nothing is written.", run: checkAbort},
-		{Name: "result", Says: "Result tells what was given to fn, what is stored, and whether it was written.", run: checkResult},
-		{Name: "read", Says: "Read returns what is stored, and the zero Value for an absent key.", run: checkRead},
+		{Name: "result", Says: "Result has fn's argument, the stored value, and whether it was written.", run: checkResult},
+		{Name: "read", Says: "Read returns the stored value, and the zero Value for an absent key.", run: checkRead},
 		{Name: "wrong-kind", Says: "A stored value of another kind is ErrWrongKind: fn is not called, the value is untouched.", run: checkWrongKind},
 		{Name: "wrong-kind-returned", Says: "A Value of another kind than the Key's is ErrWrongKind, and nothing is written.", run: checkWrongKindReturned},
 		{Name: "unsupported-kind", Says: "A Kind that the Store does not store is ErrUnsupported before fn is called.", run: checkUnsupportedKind},

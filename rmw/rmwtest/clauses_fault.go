@@ -12,13 +12,13 @@ import (
 func faultClauses() []Clause {
 	return []Clause{
 		{Name: "request-lost", NeedsFaults: true, run: func(c *check) { checkEachCommand(c, RequestLost) },
-			Says: "Whichever command is lost on its way, the error tells the truth about what is stored, and no lock stays behind."},
+			Says: "Whichever command is lost on its way, the error tells the truth about the stored value, and no lock stays behind."},
 		{Name: "reply-lost", NeedsFaults: true, run: func(c *check) { checkEachCommand(c, ReplyLost) },
 			Says: "Whichever reply is lost after the command ran, an update is never applied twice, never reported wrongly, and no lock stays behind."},
 		{Name: "read-survives", NeedsFaults: true, run: checkReadFaults,
-			Says: "A Read whose command or reply is lost is right or ErrUnavailable."},
+			Says: "If a command or reply of a Read is lost, it is right or ErrUnavailable."},
 		{Name: "ctx-ends-at-each-command", NeedsFaults: true, run: checkCtxAtEachCommand,
-			Says: "Whichever command ctx ends at, the error tells the truth about what is stored."},
+			Says: "Whichever command ctx ends at, the error tells the truth about the stored value."},
 		{Name: "late", NeedsFaults: true, run: checkLate,
 			Says: "Whichever command is executed only after its connection broke, an acknowledged update is over: it is not applied again later."},
 		{Name: "hang", NeedsFaults: true, run: checkHang,

@@ -110,7 +110,7 @@ func checkGuardDelete(c *check) {
 					return fn(ctx, cur)
 				})
 				if got, _ := c.stored(key); !got.Equal(meanwhile) {
-					c.Errorf("fn returned %s; stored: %s, want what was written meanwhile, %s", name, show(got), show(meanwhile))
+					c.Errorf("fn returned %s; stored: %s, want the value written meanwhile, %s", name, show(got), show(meanwhile))
 				}
 			}
 		}
@@ -136,6 +136,6 @@ func checkHashFieldsSurvive(c *check) {
 	want := meanwhile.With("mine", "1")
 	c.wantStored(key, want)
 	if !res.Before.Equal(meanwhile) || !res.After.Equal(want) {
-		c.Errorf("Result does not tell what the hash held when it was written: before %v, after %v", res.Before, res.After)
+		c.Errorf("Result has another value of the hash than that at the write: before %v, after %v", res.Before, res.After)
 	}
 }

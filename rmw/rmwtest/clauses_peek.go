@@ -11,9 +11,9 @@ import (
 func peekClauses() []Clause {
 	return []Clause{
 		{Name: "peek", NeedsPeeker: true, run: checkPeek,
-			Says: "Peek returns what is stored and how long it has left: NoTTL without an expiry, 0 for an absent key. It changes nothing."},
+			Says: "Peek returns the stored value and how long it has left: NoTTL without an expiry, 0 for an absent key. It changes nothing."},
 		{Name: "peek-is-fresh", NeedsPeeker: true, run: checkPeekIsFresh,
-			Says: "Peek sees every value and every expiry that was there before the call, whoever wrote it."},
+			Says: "Peek sees every value and every expiry that was there before the call, of any writer."},
 		{Name: "peek-to-the-end", NeedsPeeker: true, run: checkPeekToTheEnd,
 			Says: "What expires has a positive time left, at least a millisecond, until it is gone."},
 		{Name: "peek-fails-as-read", NeedsPeeker: true, run: checkPeekFailsAsRead,
@@ -21,7 +21,7 @@ func peekClauses() []Clause {
 		{Name: "peek-of-one-moment", NeedsPeeker: true, NeedsFaults: true, run: checkPeekOfOneMoment,
 			Says: "Whichever command of a Peek a write of others meets, value and expiry are both from before it, or both from after it."},
 		{Name: "peek-survives", NeedsPeeker: true, NeedsFaults: true, run: checkPeekFaults,
-			Says: "A Peek whose command or reply is lost is right or ErrUnavailable, and ends with its ctx if none comes."},
+			Says: "If a command or reply of a Peek is lost, it is right or ErrUnavailable, and ends with its ctx."},
 	}
 }
 

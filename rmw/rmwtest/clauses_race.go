@@ -10,7 +10,7 @@ import (
 
 func raceClauses() []Clause {
 	return []Clause{
-		{Name: "no-lost-update", Says: "Of many writers' updates to one key, some of whom heed no lock, each acknowledged one is there once.", run: checkNoLostUpdate},
+		{Name: "no-lost-update", Says: "Of many writers' updates to one key, some of which heed no lock, each acknowledged one is there once.", run: checkNoLostUpdate},
 		{Name: "read-is-fresh", Says: "Read and fn see every update acknowledged before, by whomever.", run: checkReadIsFresh},
 		{Name: "keys-are-apart", Says: "A long update of one key does not hold up another key.", run: checkKeysAreApart},
 		{Name: "nested", Says: "fn may update many other keys, also within updates of several more.", run: checkNested},

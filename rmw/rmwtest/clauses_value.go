@@ -82,7 +82,7 @@ func checkLargeValue(c *check) {
 		c.wantStored(key, first)
 		c.raced(s, key, second, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			if !cur.Equal(first) && !cur.Equal(second) {
-				c.Errorf("fn was given %v, not what was stored", cur)
+				c.Errorf("fn was given %v, not the stored value", cur)
 			}
 			return adder(kind, "mine")(ctx, cur)
 		})

@@ -33,11 +33,11 @@ var classInfos = []classInfo{
 	{Nondeterministic, true, "disagrees with itself", "the operation disagrees with itself on the same input",
 		"run twice on one input, the operation differs: take the time, ids and chance from EnvOf, or remove it from Config.Pure"},
 	{ErrorClass, true, "another outcome", "one path succeeded, the other refused, or refused otherwise",
-		"one path refuses what the other does: compare what both answered in the samples"},
+		"one path refuses a call that the other carries out: compare their answers in the samples"},
 	{LostWrite, true, "write lost", "the candidate reports a write that is not there",
 		"the candidate reports a write that is not stored: find why it ignores the reply of its commit, " +
 			"or what removes keys there (eviction, an expiry in the wrong unit)"},
-	{ValueDiffers, true, "value differs", "what is stored differs",
+	{ValueDiffers, true, "value differs", "the stored values differ",
 		"compare both documents in the samples, and fix the codec or the operation, or list the path in Config.Domains"},
 	{TTLDiffers, true, "expiry differs", "the expiry differs, or one has none",
 		"find the write that sets no expiry, or another: it belongs into the same write as the value, and a write that keeps " +

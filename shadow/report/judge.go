@@ -106,7 +106,7 @@ func (j *judgement) accounting() {
 			more = fmt.Sprintf("; and %d more", n-1)
 		}
 		g.Have = wrap.Counted(n, "contradiction")
-		g.fail("%s: %s%s. Believe no other number here: it is a bug of the shadow, or somebody changed the report", g.cause, found[0], more)
+		g.fail("%s: %s%s. Believe no other number here: it is a bug of the shadow, or the report was edited", g.cause, found[0], more)
 	}
 }
 

@@ -57,8 +57,8 @@ func (p *pattern) Set(text string) (err error) {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	var scenarios, impls pattern
-	flags.Var(&scenarios, "run", "measure only the scenarios whose `NAME` matches: unc64, 'd-.*', 'hot64|hot4x16'")
-	flags.Var(&impls, "impl", "measure only the implementations whose `NAME` matches: 'watch|unwatch'")
+	flags.Var(&scenarios, "run", "measure only the scenarios with a `NAME` that matches: unc64, 'd-.*', 'hot64|hot4x16'")
+	flags.Var(&impls, "impl", "measure only the implementations with a `NAME` that matches: 'watch|unwatch'")
 	repetitions := flags.Int("n", 3, "how often each slot is repeated")
 	runs := flags.Int("runs", 3, "how often the scenarios of a hot key are run from the beginning, minutes apart")
 	slot := flags.Duration("slot", 600*time.Millisecond, "how long a slot is")

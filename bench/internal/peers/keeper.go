@@ -25,7 +25,7 @@ type keeperEntry struct {
 
 func keeperTable() []keeperEntry {
 	return []keeperEntry{
-		{"none", "", "locks that nobody renews: what Redis and an idle client cost", nil, openNone},
+		{"none", "", "locks without renewals: the cost of Redis and an idle client", nil, openNone},
 		{"ticker", "", "a goroutine, a ticker and an EVALSHA for each lock, over go-redis", nil, openTicker},
 		{"rueidislock", "rueidislock:0:", "rueidislock, KeyMajority 1", nil, openHeldRueidislock},
 		{"unwatch", "/lock/", "lockupdate, Store.Lock", watchOfUnwatch(), openHeldUnwatch},

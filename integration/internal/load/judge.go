@@ -99,7 +99,7 @@ func judgeTally(t Tally) []Row {
 		atLeast("updates acknowledged", t.Acknowledged, 1),
 		atMost("  lost", t.Lost, 0),
 		atMost("  carried out more than once", t.Extra, 0),
-		atMost("  keys whose updates are others", t.Mixed, 0),
+		atMost("  keys with other updates", t.Mixed, 0),
 		atMost("updates failed", t.Failed, 0),
 		atMost("updates with an unknown outcome", t.Unknown, 0),
 	}

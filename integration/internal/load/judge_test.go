@@ -47,7 +47,7 @@ func TestEveryJudgeFails(t *testing.T) {
 		{"nothing was done", "updates acknowledged", func(m *Measured) { m.Tally.Acknowledged = 0 }},
 		{"a lost update", "  lost", func(m *Measured) { m.Tally.Lost = 1 }},
 		{"an update carried out twice", "  carried out more than once", func(m *Measured) { m.Tally.Extra = 1 }},
-		{"one lost and another twice", "  keys whose updates are others", func(m *Measured) { m.Tally.Mixed = 1 }},
+		{"one lost and another twice", "  keys with other updates", func(m *Measured) { m.Tally.Mixed = 1 }},
 		{"a failure", "updates failed", func(m *Measured) { m.Tally.Failed = 1 }},
 		{"an unknown outcome", "updates with an unknown outcome", func(m *Measured) { m.Tally.Unknown = 1 }},
 		{"twenty bytes kept of each update", "heap alive, first -> last round", func(m *Measured) {

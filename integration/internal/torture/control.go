@@ -81,7 +81,7 @@ func Controls() []Control {
 				rdb.AddHook(unguarded.Hook{})
 				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000})
 			}}},
-		{"retries on", "lockupdate, whose commands go-redis may send again when a reply is late or lost", "redis", "deaf",
+		{"retries on", "lockupdate on a client that sends commands again when a reply is late or lost", "redis", "deaf",
 			func(v *Verdict) bool { return v.Double+v.Ghost+v.Chain > 0 },
 			variant{open: func(rdb redis.UniversalClient) rmw.Store {
 				return lockupdate.New(again{rdb}, lockupdate.Config{Lease: lease, MaxAttempts: 1000})
@@ -93,7 +93,7 @@ func Controls() []Control {
 		{"no lease", "a lock without an expiry, given back by DEL", "redis", "cancel",
 			func(v *Verdict) bool { return len(v.Immortal) > 0 },
 			variant{open: func(rdb redis.UniversalClient) rmw.Store { return &naive{rdb: rdb} }}},
-		{"no token", "an external store that takes writes of whoever thinks to hold the lock", "redis", "stuck",
+		{"no token", "an external store that accepts a write with any token", "redis", "stuck",
 			func(v *Verdict) bool { return v.Unfenced > 0 },
 			variant{open: openLockupdate, unfenced: true}},
 		{"no lock", "sections and transfers that take none", "redis", "none",
@@ -103,7 +103,7 @@ func Controls() []Control {
 			}}},
 		{"wall clock", "a lease that its holder counts by the wall clock", "redis", "clock", lost,
 			variant{open: func(rdb redis.UniversalClient) rmw.Store { return &leased{naive{rdb: rdb, px: lease}} }}},
-		{"no wait", "lockupdate whose calls fail at once while the proxy is away", "nutcracker", "proxy-kill",
+		{"no wait", "lockupdate without MaxOutage: its calls fail at once while the proxy is away", "nutcracker", "proxy-kill",
 			func(v *Verdict) bool { return v.Few > 0 },
 			variant{open: func(rdb redis.UniversalClient) rmw.Store {
 				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MaxAttempts: 1000, MaxOutage: -1})

@@ -126,7 +126,7 @@ func onTheWire() []Nemesis {
 				t := toxic{Type: "timeout", Stream: c.direction(), Attributes: map[string]any{"timeout": 0}}
 				return c.poisoned(ctx, t, patience, 2*patience)
 			}},
-		{Name: "deaf", About: "one process gets no replies for longer than it waits; what it sends arrives", every: 50 * time.Millisecond,
+		{Name: "deaf", About: "one process gets no replies for longer than it waits; its commands arrive", every: 50 * time.Millisecond,
 			inject: func(ctx context.Context, c *injection) error {
 				t := toxic{Type: "timeout", Stream: "downstream", Attributes: map[string]any{"timeout": 0}}
 				return c.poisonedAt(ctx, c.relays.one(c.rng), t, within(c.rng, patience, 2*patience))

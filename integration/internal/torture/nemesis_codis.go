@@ -13,7 +13,7 @@ func inTheProxy() []Nemesis {
 	return []Nemesis{
 		{Name: "codis-move", About: "a slot in use moves to the other server, in each of Codis' two ways, key by key, with a rest of up to three leases",
 			every: 30 * time.Millisecond, needs: codis, least: 2 * time.Second, inject: codisMove},
-		{Name: "codis-down", About: "the proxy loses a server for up to two leases: what was under way is answered by an error, carried out or not",
+		{Name: "codis-down", About: "the proxy loses a server for up to two leases: commands in flight are answered by an error, carried out or not",
 			every: 100 * time.Millisecond, needs: codis,
 			inject: func(ctx context.Context, c *injection) error {
 				backend, d := c.rng.IntN(c.codis.Backends()), within(c.rng, time.Millisecond, 2*lease)
@@ -23,7 +23,7 @@ func inTheProxy() []Nemesis {
 				c.codis.Up(backend)
 				return nil
 			}},
-		{Name: "codis-sleep", About: "a server hangs for up to three leases: errors are answered, and what it was sent is carried out when it wakes up, in no order",
+		{Name: "codis-sleep", About: "a server hangs for up to three leases: its commands are answered by errors, and carried out when it wakes up, in no order",
 			every: 200 * time.Millisecond, needs: codis,
 			inject: func(ctx context.Context, c *injection) error {
 				backend, d := c.rng.IntN(c.codis.Backends()), within(c.rng, 10*time.Millisecond, 3*lease)

@@ -194,11 +194,11 @@ func deafened(open opener) opener {
 func serviceControls() []Control {
 	overlap := func(v *Verdict) bool { return v.Overlap > 0 }
 	return []Control{
-		{"deaf in etcd", "a lock of etcd whose holder is not told that it has lost it", "etcd", "move-leader", overlap,
+		{"deaf in etcd", "a lock of etcd that does not tell its holder of a loss", "etcd", "move-leader", overlap,
 			variant{lock: deafened(openEtcd)}},
 		{"deaf in ZooKeeper", "likewise of ZooKeeper", "zookeeper", "one-down", overlap,
 			variant{lock: deafened(openZooKeeper)}},
-		{"advisory lock", "pg_advisory_lock, whose holder does not notice the end of its connection", "postgres", "terminate", overlap,
+		{"advisory lock", "pg_advisory_lock: its holder does not notice the end of its connection", "postgres", "terminate", overlap,
 			variant{lock: openAdvisory}},
 		{"no check", "a store that takes late writes, since it does not check their tokens", "postgres", "server-stop",
 			func(v *Verdict) bool { return v.Passed > 0 },

@@ -42,7 +42,7 @@ func Topologies() []Topology {
 	return append([]Topology{
 		{Name: "redis", About: "one redis-server that writes each command to its log; fleets with WATCH writers among them",
 			start: startRedis, has: ownServers | oneAddress | clocks},
-		{Name: "redis-memory", About: "the same without a log: what a kill takes along is gone", start: startRedisInMemory,
+		{Name: "redis-memory", About: "the same without a log: a kill loses its writes", start: startRedisInMemory,
 			has: ownServers | oneAddress, only: []string{"kill"}},
 		{Name: "nutcracker", About: "two redis-servers behind nutcracker, one connection to each", start: startNutcracker(1),
 			has: ownServers | ownProxy | oneAddress},

@@ -30,7 +30,7 @@ func report() *finding.Report {
 		},
 		{
 			Rule: "MC101", Severity: rules.Error, Confidence: finding.High, Advice: "change the key by store.Update", Reach: "none",
-			Place: at(9, "WATCH through (*redis.Client).Watch; the proxy refuses it (MC101)"),
+			Place:  at(9, "WATCH through (*redis.Client).Watch; the proxy refuses it (MC101)"),
 			Change: &finding.Change{Class: "one string", Advice: "call store.Update", After: "store.Update(…)"},
 		},
 		{

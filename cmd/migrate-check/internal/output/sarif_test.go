@@ -22,7 +22,7 @@ func everything() *finding.Report {
 		{
 			Rule: "MC101", Severity: rules.Critical, Confidence: finding.High, Place: place, EndLine: 4, EndColumn: 1,
 			Labels: []finding.Label{finding.Test}, Related: []finding.Place{place}, Stack: []finding.Place{place},
-			Change: &finding.Change{Class: "one string", Watched: []string{"k"}, Advice: "do", After: "store.Update(…)"},
+			Change:      &finding.Change{Class: "one string", Watched: []string{"k"}, Advice: "do", After: "store.Update(…)"},
 			Fingerprint: "0123", Suppressed: &finding.Suppression{By: "directive", Reason: "known"}, Advice: "do",
 		},
 		{

@@ -170,7 +170,7 @@ func summary(s *finding.Summary) string {
 		para(line)
 	}
 	if s.Interrupted {
-		para("ended before its end: what is not said may be there all the same")
+		para("was interrupted: there may be more findings")
 	}
 	return b.String()
 }
@@ -192,7 +192,7 @@ func passed(all []finding.Unseen) (lines []string) {
 }
 
 var reached = map[string]string{
-	"main": "reached from a main", "exported": "from what is exported", "test": "from tests only", "none": "not reached",
+	"main": "reached from a main", "exported": "from exported functions", "test": "from tests only", "none": "not reached",
 }
 
 // burndown prints the progress of the migration as a bar: baseline 57 → 41.

@@ -60,7 +60,7 @@ func (r *reader) command(c *rediscalls.Call, command string) {
 	}
 	if rule.Verdict == proxycompat.Unknown {
 		if _, known := proxycompat.CommandOf(words...); !known && rule.Command == words[0] && r.other(rule) {
-			r.unserved(c, strayRule+"/warning", command, "nobody knows where its key is, and the proxy goes by its first argument", rule)
+			r.unserved(c, strayRule+"/warning", command, "the position of its key is unknown, and the proxy goes by its first argument", rule)
 			return
 		}
 	}

@@ -34,7 +34,7 @@ func (r *reader) transaction(c *rediscalls.Call, found []string) {
 	case c.How == rediscalls.Transaction:
 		id, text = transactionRule, fmt.Sprintf("MULTI and EXEC through %s; %s", c.Name(), what)
 		if what == carriedOut {
-			text = fmt.Sprintf("MULTI and EXEC through %s; the proxy refuses them, and carries out what is between", c.Name())
+			text = fmt.Sprintf("MULTI and EXEC through %s; the proxy refuses them, and carries out the commands between them", c.Name())
 		}
 		if called {
 			change = r.pipeline(call)

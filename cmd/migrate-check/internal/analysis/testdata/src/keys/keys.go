@@ -35,7 +35,7 @@ func blocking(ctx context.Context, rdb *redis.Client, conn redigo.Conn, c rueidi
 	rdb.LMPop(ctx, "LEFT", 1, "a", "b")                               // want `LMPOP.*MC404`
 	rdb.FCall(ctx, "f", []string{"k"})                                // want `FCALL.*MC404`
 	rdb.XGroupCreate(ctx, "s", "g", "$")                              // want `XGROUP CREATE.*MC404`
-	conn.Do("OURS.THING", "x")                                        // want `OURS\.THING.*nobody knows where its key is.*MC404`
+	conn.Do("OURS.THING", "x")                                        // want `OURS\.THING.*the position of its key is unknown.*MC404`
 }
 
 func refused(ctx context.Context, rdb *redis.Client, conn redigo.Conn, c rueidis.Client) {

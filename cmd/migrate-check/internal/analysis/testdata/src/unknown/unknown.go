@@ -19,7 +19,7 @@ func all(ctx context.Context, c redis.Conn, rdb *goredis.Client, cfg config, arg
 	if cfg.command != "" {
 		name = cfg.command
 	}
-	c.Do(name, "k")          // want `\(redis\.Conn\)\.Do sends GET, or what is not known.*MC901`
+	c.Do(name, "k")          // want `\(redis\.Conn\)\.Do sends GET, or a command that is not known.*MC901`
 	s.Do(cfg.command)        // want `which command \(\*forwards\.Store\)\.Do sends`
 	rdb.Do(ctx, args[1:]...) // want `MC901`
 	goredis.NewCmd(ctx)      // it has no words
