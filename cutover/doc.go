@@ -36,7 +36,7 @@
 //
 //   - Both servers execute Lua scripts, and neither evicts keys without an expiry
 //     (maxmemory-policy noeviction or volatile-*).
-//   - The new store holds no keys of these names beforehand. A mirror writes beside them.
+//   - The new store holds no keys of these names beforehand.
 //   - Every process uses this package before the first key moves, or refuses markers as above.
 //
 // A failover that forgets acknowledged writes is answered as far as one key can tell: docs/cutover.md

@@ -7,7 +7,7 @@ import (
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 )
 
-// findFieldExpiries finds the hashes whose fields have an expiry. None is in the value of a move.
+// findFieldExpiries finds the hashes with a field that has an expiry. None is in the value of a move.
 func (m *mover) findFieldExpiries(ctx context.Context, names []string, looks []marker.Reply, states []keyState) {
 	for _, at := range []struct {
 		side       protocol.Side

@@ -34,7 +34,7 @@ type SweepConfig struct {
 	// Default: it does not. [Ready] needs them for Complete.
 	NewMasters []Scanner
 	// Keys chooses a key by its name, and gives its Label. Names that begin with "~cutover:", or with
-	// the "~copy:" of Beside, are never asked for. Default: every key, without a Label, except names that begin with "/lock/",
+	// the "~shadow:" of package shadow, are never asked for. Default: every key, without a Label, except names that begin with "/lock/",
 	// "/fence/" or "/wait/", the keys of package lockupdate's locks.
 	Keys func(name string) (key rmw.Key, ok bool)
 	// Foreign says that no process of the cut-over uses the name, such as a key of another service. A
@@ -122,7 +122,7 @@ type Scanned struct {
 	// Chosen are the names that SweepConfig.Keys chose.
 	Chosen int
 	// Foreign are the names of SweepConfig.Foreign, those of locks that Keys did not choose, and those
-	// that begin with "~cutover:" or "~copy:".
+	// that begin with "~cutover:" or "~shadow:".
 	Foreign int
 	// LeftOut counts all other names, at which the pass did not look.
 	LeftOut Keys
@@ -135,7 +135,7 @@ type Scanned struct {
 // choose chooses a name for the pass, and counts it.
 func (n *Scanned) choose(cfg *SweepConfig, name string) (key rmw.Key, ok bool) {
 	n.Names++
-	if strings.HasPrefix(name, internalPrefix) || strings.HasPrefix(name, besidePrefix) || cfg.Foreign != nil && cfg.Foreign(name) {
+	if strings.HasPrefix(name, internalPrefix) || strings.HasPrefix(name, shadowPrefix) || cfg.Foreign != nil && cfg.Foreign(name) {
 		n.Foreign++
 		return rmw.Key{}, false
 	}
@@ -168,6 +168,7 @@ func all(ctx context.Context, store Commands, masters []Scanner) int {
 
 const (
 	internalPrefix = "~cutover:"
+	shadowPrefix   = "~shadow:" // of the scratch keys of a shadow
 	// maxLanes is how many batches are in flight at once, at most: both stores work at the same time
 	// then. On two cores, four lanes move no more keys than two, and a key waits three times as long.
 	maxLanes = 2

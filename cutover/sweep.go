@@ -64,7 +64,7 @@ func (p Pass) Stay() int {
 // that chooses all of them has Moved, Completed and Failed none.
 //
 // Then Sweep visits each chosen name of SweepConfig.NewMasters, while the Stage moves it to the new store
-// and at Complete. A marker there, whose key is gone in the old store, would block the name for every
+// and at Complete. A marker there without its key in the old store would block the name for every
 // process without this package. Sweep moves the absent key, which removes the marker.
 //
 // Sweep returns when every key was visited, when ctx ends, when the Store is closed, or when a SCAN or

@@ -90,8 +90,8 @@ func TestShadowFindsLostUpdates(t *testing.T) {
 			stop := relay.Inject(proxytest.Fault{
 				Command: "EVALSHA", Match: func(args []string) bool {
 					// A stall delays all commands of a process, including renewals.
-					renewal := args[3] == "/lock/~free:{k0}" && len(args) == 6
-					commit := args[3] == "~free:{k0}" && len(args) == 8
+					renewal := args[3] == "/lock/~shadow:free:{k0}" && len(args) == 6
+					commit := args[3] == "~shadow:free:{k0}" && len(args) == 8
 					return renewal || commit && nth.Add(1)%5 == 0
 				},
 				Times: -1, Action: proxytest.Delay, Delay: 3 * lease,

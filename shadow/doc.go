@@ -49,9 +49,9 @@
 // The Store samples whole keys, by a hash of their names, and never single updates, so that
 // the free run has the contention of the sampled keys.
 //
-// Scratch keys are named after the key, in the same slot. "~seed:{key}:id" and
-// "~pair:{key}:id" live for a minute, or until they are cleared if the update removed the
-// expiry. "~free:{key}" lives for ten minutes.
+// Scratch keys are named after the key, in the same slot. "~shadow:seed:{key}:id" and
+// "~shadow:pair:{key}:id" live for a minute, or until they are cleared if the update removed the
+// expiry. "~shadow:free:{key}" lives for ten minutes.
 //
 // # Limits
 //

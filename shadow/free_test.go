@@ -55,7 +55,7 @@ func TestDrainAuditsAfterTheLastWrite(t *testing.T) {
 		hidden := newMutant()
 		var count atomic.Int64
 		hidden.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-			if !strings.Contains(key.Name, "~free:") { // of a forced conflict
+			if !strings.Contains(key.Name, "~shadow:free:") { // of a forced conflict
 				return hidden.Memory.Update(ctx, key, fn)
 			}
 			next, err := fn(ctx, rmw.Value{})

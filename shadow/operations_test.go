@@ -64,8 +64,9 @@ func TestScratchKeysExpire(t *testing.T) {
 		hidden := after(func(m *mutant, key rmw.Key, _ *rmw.Result) {
 			mu.Lock()
 			defer mu.Unlock()
-			kind, _, scratch := strings.Cut(key.Name, ":")
-			if v, left, _ := m.Get(t.Context(), key.Name); scratch && v.Exists() && strings.HasPrefix(kind, "~") {
+			name, scratch := strings.CutPrefix(key.Name, "~shadow:")
+			kind, _, _ := strings.Cut(name, ":")
+			if v, left, _ := m.Get(t.Context(), key.Name); scratch && v.Exists() {
 				assert.NotEqual(t, rmw.NoTTL, left, key.Name)
 				seen[kind] = left
 			}
@@ -77,7 +78,7 @@ func TestScratchKeysExpire(t *testing.T) {
 		}
 		require.NoError(t, s.Close())
 		assert.Equal(t, map[string]time.Duration{
-			"~seed": time.Minute, "~free": 10 * time.Minute, "~pair": time.Minute,
+			"seed": time.Minute, "free": 10 * time.Minute, "pair": time.Minute,
 		}, seen)
 	})
 }

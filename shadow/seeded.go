@@ -20,6 +20,9 @@ const (
 	freeTTL = 10 * time.Minute
 )
 
+// scratchPrefix begins the names of all scratch keys. A cut-over leaves such keys alone.
+const scratchPrefix = "~shadow:"
+
 // scratch returns the name of a scratch key, in the slot of the key that it is for.
 func scratch(kind string, key rmw.Key, id string) string {
 	name := key.Name
@@ -29,7 +32,7 @@ func scratch(kind string, key rmw.Key, id string) string {
 	if id != "" {
 		id = ":" + id
 	}
-	return "~" + kind + ":" + name + id
+	return scratchPrefix + kind + ":" + name + id
 }
 
 // idOf identifies a call among those of all processes, also after a restart.

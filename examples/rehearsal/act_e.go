@@ -148,7 +148,7 @@ func (r *rehearsal) bugs(ctx context.Context) []shadowRun {
 	guard.stream, guard.processes = hottest(r.stream, 1, max(r.cfg.sample/4, 60)), processes
 	_, hidden := r.prefixes(guard.name)
 	guard.stalls = &stalls{
-		ctx: ctx, key: hidden + "~free:{room:" + guard.stream[0].Room + "}", limit: stallLimit,
+		ctx: ctx, key: hidden + "~shadow:free:{room:" + guard.stream[0].Room + "}", limit: stallLimit,
 		every: 1, // from the first commit on, since one commit may store several updates
 	}
 	if r.cfg.harmless {

@@ -244,7 +244,7 @@ func (p *page) Dirty() *htmlpage.Table {
 	return t.Limit(20, "key")
 }
 
-// Fleet lists the processes, and marks those whose mode is not the one that was set.
+// Fleet lists the processes, and marks a mode other than the one that was set.
 func (p *page) Fleet() *htmlpage.Table {
 	t := htmlpage.NewTable("Fleet, by process", "Process", "In effect", "Asked for", "#Of the keys", "Seen", "Build", "#Queue", "Breaker")
 	for _, one := range p.Processes {

@@ -8,7 +8,7 @@ import (
 
 // decimal returns the normal form of a JSON number: digits without zeros at either end, and
 // an exponent, as in "15e-1" for 1.50. It expands nothing, so 1e999999999 stays short. A
-// number whose exponent exceeds an int32 stays as it is written.
+// number with an exponent beyond an int32 stays as it is written.
 func decimal(literal string) string {
 	sign := ""
 	if literal[0] == '-' {
