@@ -14,10 +14,10 @@ import (
 // Merge adds up the reports of many processes. The order of the reports does not matter, and a
 // report may be merged already. Merge changes none of the reports and shares nothing with them.
 //
-// Counts and latencies add up. A key that several processes have seen counts once. Of a process that is there twice, the later state is shown, but the counts
-// of both are added: merge only the latest report of each process. Where processes
-// disagree, Mode is "mixed", Build and Name list all values, and Percent is the smallest.
-// Policy is that of the report taken last.
+// Counts and latencies add up. A key that several processes have seen counts once. Of a process that
+// is there twice, the later state is shown, but the counts of both are added: merge only the latest
+// report of each process. Where processes disagree, Mode is "mixed", Build and Name list all values,
+// and Percent is the smallest. Policy is that of the report taken last.
 //
 // Merge returns an error for reports of another Schema, and for an A/A run among others.
 func Merge(reports ...*Report) (*Report, error) {

@@ -104,7 +104,8 @@ func FuzzPolicy(f *testing.F) {
 
 // A zero Policy means that of the report, in every format, from a file and after a merge.
 func TestZeroPolicyIsThatOfTheReport(t *testing.T) {
-	own := report.Policy{Rate: 0.25, Keys: 7, Lag: time.Hour, Known: []report.Known{{Operation: "update", Class: report.TTLDiffers, Why: "fixed"}}}
+	known := []report.Known{{Operation: "update", Class: report.TTLDiffers, Why: "fixed"}}
+	own := report.Policy{Rate: 0.25, Keys: 7, Lag: time.Hour, Known: known}
 	r := reporttest.Ready()
 	r.Policy = own
 	want, other := r.Judge(own), r.Judge(report.Policy{Rate: 0.5})

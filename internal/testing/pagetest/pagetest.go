@@ -70,9 +70,9 @@ func SelfContained(t testing.TB, page string, nodes []*Node) {
 	t.Helper()
 	Clean(t, page)
 	allowed := []string{
-		"html", "head", "meta", "title", "link", "style", "body", "a", "svg", "defs", "pattern", "rect", "line", "polyline", "g", "text",
+		"html", "head", "meta", "title", "link", "style", "body", "a", "svg", "defs", "pattern", "rect",
 		"desc", "header", "nav", "main", "section", "footer", "div", "p", "h1", "h2", "h3", "ul", "ol", "li", "dl", "dt", "dd", "strong",
-		"small", "span", "code", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "figure", "figcaption",
+		"small", "span", "code", "table", "thead", "tbody", "tr", "th", "td", "details", "summary",
 	}
 	for _, n := range nodes {
 		check(t, slices.Contains(allowed, n.Name), "an element %s", n.Name)
