@@ -38,7 +38,7 @@ func (r *reader) served(c *rediscalls.Call, _ []string) {
 // command judges one command that a call may send.
 func (r *reader) command(c *rediscalls.Call, command string) {
 	words := strings.Fields(command)
-	if len(words) == 0 {
+	if len(words) == 0 || words[0] == "SENTINEL" { // only a sentinel executes it: the connection is no proxy's
 		return
 	}
 	rule := r.profile.RuleFor(words...)

@@ -165,8 +165,7 @@ func (g *region) transacts() bool {
 		case !called || receiver(call) == nil || g.isConn(receiver(call)):
 			return true
 		}
-		_, name, ok := rediscalls.TypeOf(g.pass.TypesInfo.TypeOf(receiver(call)))
-		return ok && name == "Tx"
+		return g.ofTx(call)
 	})
 }
 

@@ -61,9 +61,14 @@ func (r *reader) transaction(c *rediscalls.Call, found []string) {
 // carriedOut is the refusal that leaves the connection open.
 const carriedOut = "the proxy refuses it"
 
-// watch explains a WATCH; nil if its code or its keys are not visible.
+// watch explains a WATCH; nil if its code is not visible.
 func (r *reader) watch(c *rediscalls.Call, call *ast.CallExpr, under *region) *finding.Change {
-	if under == nil {
+	switch {
+	case under == nil && r.ofTx(call):
+		return &finding.Change{Class: "one more key of a WATCH", Advice: "several keys: see " + several}
+	case under == nil && r.functionArg(call) >= 0:
+		return &finding.Change{Class: "a function from elsewhere", Advice: "classify each caller that gives one"}
+	case under == nil:
 		return nil
 	}
 	k := keys{}
@@ -86,10 +91,8 @@ func (r *reader) watch(c *rediscalls.Call, call *ast.CallExpr, under *region) *f
 
 // pipeline explains a MULTI; nil if its commands are not visible. That of a WATCH belongs to it.
 func (r *reader) pipeline(call *ast.CallExpr) *finding.Change {
-	if recv := receiver(call); recv != nil {
-		if _, name, ok := rediscalls.TypeOf(r.pass.TypesInfo.TypeOf(recv)); ok && name == "Tx" {
-			return &finding.Change{Class: "part of a WATCH", Advice: "it goes away with the WATCH"}
-		}
+	if r.ofTx(call) {
+		return &finding.Change{Class: "part of a WATCH", Advice: "it goes away with the WATCH"}
 	}
 	if at := r.functionArg(call); at >= 0 {
 		params, body := r.function(call.Args[at])
@@ -114,6 +117,16 @@ func (r *reader) pipeline(call *ast.CallExpr) *finding.Change {
 		}
 	}
 	return nil
+}
+
+// ofTx reports whether the receiver of a call is the transaction of a WATCH.
+func (r *reader) ofTx(call *ast.CallExpr) bool {
+	recv := receiver(call)
+	if recv == nil {
+		return false
+	}
+	_, name, ok := rediscalls.TypeOf(r.pass.TypesInfo.TypeOf(recv))
+	return ok && name == "Tx"
 }
 
 // byConn are the accesses by the connection of the region.

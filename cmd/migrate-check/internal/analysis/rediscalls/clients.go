@@ -22,6 +22,9 @@ func goRedis(c *Call) (name int, ok bool) {
 		}
 		return -1, false
 	}
+	if recv == "SentinelClient" || c.on == "SentinelClient" { // it talks to a sentinel, never to the proxy
+		return -1, false
+	}
 	pipeline := strings.HasPrefix(recv, "Pipeline") || strings.HasPrefix(c.on, "Pipeline") || recv == "pipeline"
 	switch method {
 	case "Watch":

@@ -211,7 +211,7 @@ func (f *finder) resolve(n ast.Node, fn *types.Func, args []ast.Expr) (c *Call, 
 	var name int // the index of the command's name among the arguments, or -1
 	name, ok = resolvers[lib.Name](c)
 	if ok && lib.Name == GoRedis && fn.Signature().Recv() == nil {
-		ok = !f.isDouble(n)
+		ok = !f.isDouble(n) && !f.carriesError(args, name)
 	}
 	if !ok {
 		return nil, false

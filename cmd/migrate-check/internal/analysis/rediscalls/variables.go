@@ -46,6 +46,15 @@ func (f *finder) isDouble(n ast.Node) bool {
 	return f.answered[v] && !f.handedOn[v]
 }
 
+// carriesError reports whether a command is made of an error instead of words, as in redis.NewIntCmd(ctx, err).
+func (f *finder) carriesError(args []ast.Expr, first int) bool {
+	if first < 0 || first >= len(args) {
+		return false
+	}
+	t := f.pass.TypesInfo.TypeOf(args[first])
+	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
+}
+
 // shared reports whether other packages may assign to a variable.
 func (f *finder) shared(v *types.Var) bool {
 	return v.Exported() && (v.IsField() || v.Parent() == f.pass.Pkg.Scope())

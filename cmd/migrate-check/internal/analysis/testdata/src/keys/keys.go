@@ -55,5 +55,6 @@ func administration(ctx context.Context, rdb *redis.Client, conn redigo.Conn, c 
 	rdb.ConfigSet(ctx, "maxmemory", "1") // want `CONFIG SET.*MC701`
 	conn.Do("MONITOR")                   // want `MONITOR.*MC701`
 	conn.Do("HELLO", 3)                  // want `HELLO.*MC701`
+	conn.Do("SENTINEL", "masters")       // only a sentinel executes it
 	conn.Do("PUBSUB", "CHANNELS")        // want `PUBSUB CHANNELS.*MC701`
 }

@@ -49,3 +49,6 @@ func hidden(c conn, m mailer, s store, name string) {
 	c.Do(name)
 	m.Send("PUBLISH", "a")
 }
+
+// A sentinel publishes its events itself.
+func ofSentinel(ctx context.Context, s *redis.SentinelClient) { s.PSubscribe(ctx, "+switch-master") }

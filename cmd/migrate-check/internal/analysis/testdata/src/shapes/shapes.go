@@ -158,3 +158,11 @@ func (s *store) batches(ctx context.Context, key string, keys []string) {
 }
 
 var fill func(redis.Pipeliner)
+
+func (s *store) helper(ctx context.Context, fn func(*redis.Tx) error, key string) {
+	s.rdb.Watch(ctx, fn, key)                   // want `a function from elsewhere: classify each caller that gives one \(MC101\)$`
+	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `MC101`
+		tx.Watch(ctx, "another") // want `one more key of a WATCH: several keys: see docs/several-keys\.md \(MC101\)$`
+		return fn(tx)
+	}, key)
+}

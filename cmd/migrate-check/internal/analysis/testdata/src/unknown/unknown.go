@@ -19,11 +19,12 @@ func all(ctx context.Context, c redis.Conn, rdb *goredis.Client, cfg config, arg
 	if cfg.command != "" {
 		name = cfg.command
 	}
-	c.Do(name, "k")          // want `\(redis\.Conn\)\.Do sends GET, or a command that is not known.*MC901`
-	s.Do(cfg.command)        // want `which command \(\*forwards\.Store\)\.Do sends`
-	rdb.Do(ctx, args[1:]...) // want `MC901`
-	goredis.NewCmd(ctx)      // it has no words
-	make := goredis.NewCmd   // want `MC901`
+	c.Do(name, "k")                // want `\(redis\.Conn\)\.Do sends GET, or a command that is not known.*MC901`
+	s.Do(cfg.command)              // want `which command \(\*forwards\.Store\)\.Do sends`
+	rdb.Do(ctx, args[1:]...)       // want `MC901`
+	goredis.NewCmd(ctx)            // it has no words
+	goredis.NewCmd(ctx, ctx.Err()) // it only carries an error
+	make := goredis.NewCmd         // want `MC901`
 	use(make)
 	do := c.Do // want `MC901`
 	each(do)

@@ -60,3 +60,5 @@ type Conn struct{ cmdable }
 func (*Client) Conn() *Conn { return nil }
 
 func (*Conn) Select(ctx context.Context, index int) *StatusCmd { return nil }
+
+func (*SentinelClient) PSubscribe(ctx context.Context, channels ...string) *PubSub { return nil }
