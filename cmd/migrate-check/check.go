@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -19,16 +21,18 @@ import (
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/driver"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/finding"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/lexical"
+	"github.com/unwatch/unwatch/cmd/migrate-check/internal/load"
 	"github.com/unwatch/unwatch/cmd/migrate-check/internal/output"
 	"github.com/unwatch/unwatch/internal/rules"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
 // The exit codes of a check differ from those of the subcommands, because CI must tell
-// findings from an incomplete check.
+// findings from an incomplete check, and either of them from both.
 const (
 	codeIncomplete = 1
 	codeFindings   = 3
+	codeBoth       = 4
 )
 
 // checkName is the name of the flag set of a check, which is no subcommand.
@@ -41,9 +45,13 @@ Finds commands in Go code that a proxy refuses, or does otherwise: migrate-check
 `
 
 const checkMore = `
-Exit codes, whatever the format: 0 nothing found; 1 could not look at
-everything; 2 wrong usage; 3 something found. Notes, and findings in tests, are
-shown and do not count.
+In CI, record the present findings once, and let only new ones fail:
+  migrate-check ./... -baseline migrate-check.json -write-baseline
+  migrate-check ./... -baseline migrate-check.json -format github
+
+Exit codes in all formats: 0 no findings; 1 no findings, but not everything was
+analyzed; 2 wrong usage; 3 findings; 4 findings, and not everything was
+analyzed. Notes, and findings in tests, are shown and do not count.
 
 It is a vet tool, too: go vet -vettool=$(which migrate-check) ./...
 `
@@ -90,14 +98,13 @@ func (c *checkFlags) flags() *flag.FlagSet {
 	flags.StringVar(&c.scope, "scope", "module", "`WHOSE` code: module; deps: and what it reaches in dependencies; all: and what they only import")
 	flags.StringVar(&c.reach, "reach", "cone", "`HOW` to find from where a finding is reached: cone: over the packages that lead to a client; none: not at all")
 	flags.StringVar(&c.lexical, "lexical", "all", "`LANGUAGES` to look at by their words, as all,-js; go is its files that are not built; none")
-	flags.BoolVar(&c.low, "count-lexical", false, "findings by words count in the exit code: those in other languages, and in Go files that are not built")
-	flags.BoolVar(&c.low, "low", false, "the same as -count-lexical")
+	flags.BoolVar(&c.low, "count-lexical", true, "count findings by words in the exit code: those in other languages, and in Go files that are not built")
 	flags.StringVar(&c.format, "format", "text", "`ONE` of "+strings.Join(output.Formats(), ", "))
 	flags.StringVar(&c.output, "o", "", "write to this `FILE`")
 	flags.StringVar(&c.baseline, "baseline", "", "count only findings that are not in baseline `FILE`")
 	flags.BoolVar(&c.record, "write-baseline", false, "write the findings to the file of -baseline")
 	flags.BoolVar(&c.strict, "strict-baseline", false, "findings that are gone must leave the baseline: else exit code 3")
-	flags.BoolVar(&c.incomplete, "allow-incomplete", false, "a package that cannot be analysed is no reason for exit code 1")
+	flags.BoolVar(&c.incomplete, "allow-incomplete", false, "exit as if everything had been analyzed: 0 or 3, not 1 or 4")
 	flags.BoolVar(&c.zero, "exit-zero", false, "findings are no reason for exit code 3")
 	flags.BoolVar(&c.traces, "traces", false, "print complete call paths, and the commands and keys of each transaction")
 	return flags
@@ -232,12 +239,14 @@ func (c *checkFlags) known() (*baseline.Baseline, error) {
 }
 
 func (c *checkFlags) exit(s *finding.Summary) int {
+	incomplete := len(s.Unseen) > 0 && !c.incomplete || s.Interrupted
+	found := !c.record && !c.zero && (s.Findings > 0 || c.strict && s.Baseline != nil && len(s.Baseline.Stale) > 0)
 	switch {
-	case (len(s.Unseen) > 0 && !c.incomplete) || s.Interrupted:
+	case incomplete && found:
+		return codeBoth
+	case incomplete:
 		return codeIncomplete
-	case c.record || c.zero:
-		return codeOK
-	case s.Findings > 0, c.strict && s.Baseline != nil && len(s.Baseline.Stale) > 0:
+	case found:
 		return codeFindings
 	}
 	return codeOK
@@ -245,8 +254,11 @@ func (c *checkFlags) exit(s *finding.Summary) int {
 
 // print writes the report to stdout, or to the file of -o.
 func (c *checkFlags) print(report *finding.Report, stdout io.Writer) error {
-	options := output.Options{Traces: c.traces, Shown: shown(report.Root)}
+	options := output.Options{
+		Traces: c.traces, Shown: shown(report.Root), Repository: inRepository(report.Root), Version: version(),
+	}
 	if c.output == "" {
+		options.Terminal = isTerminal(stdout)
 		options.Colour = wantsColour(isTerminal(stdout), os.Getenv("NO_COLOR"))
 		return output.Write(stdout, c.format, report, options)
 	}
@@ -274,6 +286,30 @@ func shown(root string) func(string) string {
 		}
 		return short
 	}
+}
+
+// inRepository returns paths relative to the root of the repository around the root of the report, also with -C.
+func inRepository(root string) func(string) string {
+	top, found := load.Above(root, ".git")
+	prefix, below := load.Within(top, root)
+	if root == "" || !found || !below {
+		return nil
+	}
+	return func(name string) string {
+		if path.IsAbs(name) {
+			return name
+		}
+		return path.Join(prefix, name)
+	}
+}
+
+// version is the version of this program; "" if it is unknown.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return info.Main.Version
 }
 
 // isTerminal reports whether a writer is a terminal.

@@ -87,7 +87,7 @@ func TestFormats(t *testing.T) {
 
 // The paths of JSON begin at the module, and its last line has all that is to be counted.
 func TestJSONOfACheck(t *testing.T) {
-	r := try(t.Context(), systems, "-os", "linux", "-format", "json")
+	r := try(t.Context(), systems, "-os", "linux", "-rules", "-MC104", "-format", "json")
 	found := findings(t, r.stdout)
 	require.Len(t, found, 2)
 	at := finding.Place{Path: "cmd/migrate-check/testdata/systems/on_linux.go", Line: 6, Column: 9, Message: found[0].Message}
@@ -107,8 +107,8 @@ func TestJSONOfACheck(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
-	assert.Equal(t, 1, last.Summary.Findings)
-	assert.Equal(t, codeIncomplete, last.Summary.Exit)
+	assert.Equal(t, 1, last.Summary.Findings, "a file of a test does not count")
+	assert.Equal(t, codeBoth, last.Summary.Exit)
 	require.Len(t, last.Summary.Unseen, 1)
 	assert.True(t, last.Summary.Unseen[0].Scanned)
 }
@@ -145,7 +145,7 @@ func TestProfileDecidesByWords(t *testing.T) {
 		// Predixy over one group of servers carries out transactions, subscriptions and scripts, and knows no streams.
 		"predixy-single": "a.py:3 MC401 a.py:5 MC701 a.py:6 MC401 a.py:8 MC505 a.py:9 MC701 a.py:11 MC601 a.py:12 MC203",
 	} {
-		r := try(t.Context(), "-C", dir, "-profile", profile, "-count-lexical", "-allow-incomplete", "-format", "json", "./...")
+		r := try(t.Context(), "-C", dir, "-profile", profile, "-allow-incomplete", "-format", "json", "./...")
 		var found []string
 		for _, f := range findings(t, r.stdout) {
 			found = append(found, fmt.Sprintf("%s:%d %s", f.Path, f.Line, f.Rule))
@@ -164,15 +164,14 @@ func TestWithoutGo(t *testing.T) {
 	app := "import redis\n\nr = redis.Redis()\nr.publish('c', 'm')\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "app.py"), []byte(app), 0o644))
 	r := try(t.Context(), dir+"/...")
-	assert.Equal(t, codeOK, r.code, r)
+	assert.Equal(t, codeFindings, r.code, r)
 	assert.Contains(t, unwrapped(r.stdout), "app.py:4:")
 	assert.Contains(t, unwrapped(r.stdout), "by its words only")
-	assert.Contains(t, unwrapped(r.stdout), "1 file of other languages; 1 by words do not count without -count-lexical")
-	counted := try(t.Context(), dir+"/...", "-count-lexical")
-	assert.Equal(t, codeFindings, counted.code)
-	assert.NotContains(t, counted.stdout, "-count-lexical")
-	assert.Equal(t, codeFindings, try(t.Context(), dir+"/...", "-low").code)
-	assert.Equal(t, codeIncomplete, try(t.Context(), dir+"/...", "-low", "-lexical", "-py").code, "nothing is left to look at")
+	assert.NotContains(t, r.stdout, "-count-lexical")
+	uncounted := try(t.Context(), dir+"/...", "-count-lexical=false")
+	assert.Equal(t, codeOK, uncounted.code)
+	assert.Contains(t, uncounted.stdout, "1 file of other languages; 1 by words do not count with -count-lexical=false")
+	assert.Equal(t, codeIncomplete, try(t.Context(), dir+"/...", "-lexical", "-py").code, "nothing is left to look at")
 }
 
 // The summary and the exit code of Go code that no go.mod makes a package of do not say that nothing was found.
@@ -181,10 +180,8 @@ func TestWithoutGoMod(t *testing.T) {
 	src := "package main\n\nimport \"github.com/redis/go-redis/v9\"\n\nfunc f(rdb *redis.Client) { rdb.Watch(nil, nil, \"k\") }\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte(src), 0o644))
 	r := try(t.Context(), dir+"/...")
-	assert.Equal(t, codeIncomplete, r.code, r)
-	assert.Contains(t, unwrapped(r.stdout), "no package could be loaded; 1 finding by words does not count without -count-lexical")
-	assert.NotContains(t, r.stdout, "0 findings")
-	r = try(t.Context(), dir+"/...", "-count-lexical", "-allow-incomplete")
+	assert.Equal(t, codeBoth, r.code, r)
+	r = try(t.Context(), dir+"/...", "-allow-incomplete")
 	assert.Equal(t, codeFindings, r.code, r)
 	assert.Contains(t, unwrapped(r.stdout), "1 finding (1 MC101) in 0 packages")
 }
@@ -231,4 +228,30 @@ func findings(t *testing.T, report string) (all []finding.Finding) {
 			all = append(all, f)
 		}
 	}
+}
+
+// Code scanning resolves paths from the root of the repository, wherever the check runs.
+func TestPathsInTheRepository(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "service"), 0o755))
+	app := "import redis\n\nr = redis.Redis()\nr.publish('c', 'm')\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "service", "app.py"), []byte(app), 0o644))
+	assert.Contains(t, try(t.Context(), "-C", filepath.Join(dir, "service"), "-format", "sarif", "./...").stdout, `"uri": "service/app.py"`)
+	assert.Contains(t, try(t.Context(), "-C", filepath.Join(dir, "service"), "-format", "github", "./...").stdout, "file=service/app.py,")
+}
+
+// A transaction by the names of its commands is found without types, on any receiver.
+func TestTransactionByNameWithoutTypes(t *testing.T) {
+	dir := t.TempDir()
+	src := "package a\n\nimport \"github.com/garyburd/redigo/redis\"\n\nvar _ redis.Conn\n\nfunc f(s *session) {\n\tc := s.pooled()\n" +
+		"\tc.Do(\"WATCH\", \"k\")\n\tc.Send(\"multi\")\n\tc.Do(\"GET\", \"MULTI\")\n\tc.Do(\"EXEC\")\n}\n"
+	etcd := "package a\n\nimport \"github.com/garyburd/redigo/redis\"\n\nvar _ redis.Conn\n\nfunc g(e *etcd) { e.Do(ctx, \"WATCH\") }\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte(src), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "b.go"), []byte(etcd), 0o644))
+	var found []string
+	for _, f := range findings(t, try(t.Context(), "-C", dir, "-format", "json", "./...").stdout) {
+		found = append(found, fmt.Sprintf("%s:%d %s", f.Path, f.Line, f.Rule))
+	}
+	assert.Equal(t, []string{"a.go:9 MC103", "a.go:10 MC103", "a.go:12 MC103"}, found)
 }

@@ -78,55 +78,76 @@ func Run(ctx context.Context, cfg Config) (*finding.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	var left []string // the steps that an interrupt leaves out
 	for _, build := range builds(cfg, dirs) {
-		if err := ctx.Err(); err != nil {
+		done, err := m.build(ctx, build)
+		if err != nil && ctx.Err() == nil {
 			return nil, err
 		}
-		cfg.Progress("reading packages: " + build.String() + waiting(build))
-		program, err := load.Load(ctx, build)
-		switch {
-		case errors.Is(err, load.ErrNoGo):
-			continue
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err != nil:
-			m.notLoaded(build, err)
-			continue
-		}
-		cfg.Progress(fmt.Sprintf("looking at %d packages: %s", len(program.Packages), build))
-		graph, err := analyze(cfg.Analyzers, program.Packages)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", build, err)
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if cfg.Reach {
-			cfg.Progress("following the calls: " + build.String())
-		}
-		later, keep := program.Later, helpers(graph)
-		m.add(program, graph, false)
-		if later == nil {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		cfg.Progress("looking at the tests: " + build.String())
-		if err := m.tests(later, keep); err != nil {
-			return nil, fmt.Errorf("%s: the tests: %w", build, err)
+		if !done {
+			left = append(left, "the packages "+strings.Join(build.Patterns, " ")+", built for "+build.String())
 		}
 	}
 	unseen := m.unseen()
 	inNone, err := m.unloaded(ctx, dirs)
-	if err != nil {
-		return nil, err
-	}
 	unseen = append(unseen, inNone...)
-	if err := m.scanOthers(ctx); err != nil {
+	switch {
+	case ctx.Err() != nil:
+		left = append(left, "Go files outside of packages")
+	case err != nil:
 		return nil, err
 	}
-	return m.report(unseen), nil
+	switch err := m.scanOthers(ctx); {
+	case ctx.Err() != nil:
+		left = append(left, "files of other languages")
+	case err != nil:
+		return nil, err
+	}
+	for _, step := range left {
+		unseen = append(unseen, finding.Unseen{Path: step, Reason: "interrupted"})
+	}
+	report := m.report(unseen)
+	report.Summary.Interrupted = ctx.Err() != nil
+	return report, nil
+}
+
+// build analyzes one build, and reports whether it was finished.
+func (m *merger) build(ctx context.Context, build load.Config) (done bool, err error) {
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	m.cfg.Progress("reading packages: " + build.String() + waiting(build))
+	program, err := load.Load(ctx, build)
+	switch {
+	case errors.Is(err, load.ErrNoGo):
+		return true, nil
+	case ctx.Err() != nil:
+		return false, nil
+	case err != nil:
+		m.notLoaded(build, err)
+		return true, nil
+	}
+	m.cfg.Progress(fmt.Sprintf("looking at %d packages: %s", len(program.Packages), build))
+	graph, err := analyze(m.cfg.Analyzers, program.Packages)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", build, err)
+	}
+	if m.cfg.Reach {
+		m.cfg.Progress("following the calls: " + build.String())
+	}
+	later, keep := program.Later, helpers(graph)
+	m.add(program, graph, false)
+	if later == nil {
+		return true, nil
+	}
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	m.cfg.Progress("looking at the tests: " + build.String())
+	if err := m.tests(later, keep); err != nil {
+		return false, fmt.Errorf("%s: the tests: %w", build, err)
+	}
+	return true, nil
 }
 
 // waiting is the progress message while packages are loaded, which is slow with an empty build cache.
@@ -269,7 +290,7 @@ func (m *merger) report(unseen []finding.Unseen) *finding.Report {
 	r.Summary.Packages = len(m.packages)
 	r.Summary.Unseen = slices.Concat(unseen, m.unread, m.elsewhere.all())
 	r.Summary.Files = m.files
-	if len(m.packages) == 0 && m.files == 0 && len(unseen) == 0 {
+	if len(m.packages) == 0 && m.files == 0 && len(unseen) == 0 && len(all) == 0 {
 		r.Summary.Unseen = []finding.Unseen{{
 			Path: strings.Join(m.cfg.Patterns, " "), Reason: "neither a Go package nor a file of another language is there",
 		}}

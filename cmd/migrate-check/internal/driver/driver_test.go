@@ -166,7 +166,9 @@ func Take(c *redis.Client) error {
 	return kv.Txn(c, nil, "a")
 }
 `), nil)
-	assert.Equal(t, []string{"kv/kv.go:6 MC101 Txn <- kv/kv.go:13 <- user/user.go:6", "kv/kv.go:10 MC101 one"}, lines(r))
+	assert.Equal(t, []string{
+		"kv/kv.go:6 MC101 Txn <- kv/kv.go:13 <- user/user.go:6", "kv/kv.go:10 MC101 one", "kv/kv.go:10 MC104 one",
+	}, lines(r))
 }
 
 // The report lists each file that cannot be analyzed.

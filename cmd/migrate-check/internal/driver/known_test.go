@@ -119,7 +119,8 @@ func two(c *redis.Client) { c.Publish("c", 1) }
 	r := look(t, dir, nil)
 	down := known.Apply(r.Findings)
 	assert.Equal(t, []string{
-		"own.go:9 MC202 one baseline:", "own.go:10 MC101 one baseline:", "own.go:14 MC202 one", "own.go:17 MC202 two",
+		"own.go:9 MC202 one baseline:", "own.go:10 MC101 one baseline:", "own.go:10 MC104 one",
+		"own.go:14 MC202 one", "own.go:17 MC202 two",
 	}, lines(r))
 	assert.Equal(t, 3, down.Recorded)
 	assert.Equal(t, 2, down.Left)

@@ -25,10 +25,12 @@ func (m *merger) scanGo(file, shown string, label finding.Label) bool {
 	if err != nil {
 		return false
 	}
-	for _, f := range lexical.Scan(m.cfg.Profile, shown, src) {
-		if m.known[finding.Place{Path: f.Path, Line: f.Line}] {
-			continue // already found by types
+	lines := map[int]bool{}
+	for _, f := range slices.Concat(lexical.Scan(m.cfg.Profile, shown, src), byName(m.cfg.Profile, shown, src)) {
+		if lines[f.Line] && f.Rule == transactionRule || m.known[finding.Place{Path: f.Path, Line: f.Line}] {
+			continue // already found
 		}
+		lines[f.Line] = true
 		if label != "" {
 			f.Labels = append(f.Labels, label)
 		}

@@ -20,7 +20,7 @@ type Summary struct {
 	Files    int            `json:"files"`    // of other languages, searched by words
 	Findings int            `json:"findings"` // that count
 	Shown    int            `json:"shown"`    // those, and notes, findings in tests, and suppressed ones
-	Lexical  int            `json:"lexical"`  // by words, without -count-lexical
+	Lexical  int            `json:"lexical"`  // by words, with -count-lexical=false
 	Rules    map[string]int `json:"rules"`    // findings that count, by rule
 	Exit     int            `json:"exit"`     // the exit code
 

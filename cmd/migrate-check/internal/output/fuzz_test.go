@@ -46,7 +46,7 @@ func FuzzNames(f *testing.F) {
 				assert.Equal(t, 2, own, "one annotation for the finding, one for what was not seen")
 			}
 		}
-		aligned(t, written(t, "text", r, output.Options{}))
+		aligned(t, written(t, "text", r, output.Options{Terminal: true}))
 
 		if utf8.ValidString(name) { // JSON has no other text
 			var first struct{ Path string }

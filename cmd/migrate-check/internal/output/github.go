@@ -20,7 +20,7 @@ func github(w io.Writer, r *finding.Report, o Options) error {
 		if f.Suppressed != nil {
 			continue
 		}
-		level := "notice"
+		level := "notice" // of a note, and of a finding that does not count
 		switch {
 		case !f.Counts():
 		case f.Severity == rules.Warning:
@@ -32,13 +32,13 @@ func github(w io.Writer, r *finding.Report, o Options) error {
 		if f.Advice != "" {
 			message += "\n" + f.Advice
 		}
-		fmt.Fprintf(&b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level, property(o.path(f.Path)),
+		fmt.Fprintf(&b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level, property(o.repository(f.Path)),
 			f.Line, f.Column, property("migrate-check "+f.Rule), data(message))
 	}
 	for _, u := range r.Summary.Unseen {
 		fmt.Fprintf(&b, "::warning title=migrate-check::%s\n", data(u.Path+" could not be looked at: "+u.Reason))
 	}
-	b.WriteString(summary(&r.Summary))
+	b.WriteString(summary(r, o))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -11,10 +11,14 @@ import (
 
 // Options configure Write.
 type Options struct {
-	Colour bool // for a terminal
-	Traces bool // all of a stack, not only its ends
+	Terminal bool // wrap lines, and print the details of a finding below it
+	Colour   bool // for a terminal
+	Traces   bool // print all details of a finding, also off a terminal
 	// Shown maps a path of the report to one relative to the working directory.
 	Shown func(path string) string
+	// Repository maps a path of the report to one relative to the root of the repository.
+	Repository func(path string) string
+	Version    string // of this program
 }
 
 func (o Options) path(path string) string {
@@ -22,6 +26,13 @@ func (o Options) path(path string) string {
 		return path
 	}
 	return o.Shown(path)
+}
+
+func (o Options) repository(path string) string {
+	if o.Repository == nil {
+		return path
+	}
+	return o.Repository(path)
 }
 
 var formats = map[string]func(w io.Writer, r *finding.Report, o Options) error{

@@ -66,3 +66,19 @@ func TestSARIFLogs(t *testing.T) {
 		assert.Equal(t, string(want), string(got))
 	}
 }
+
+// SARIF counts columns in UTF-16 units, and paths from the root of the repository. The log has no path of the machine.
+func TestSARIFLocations(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/a.go", []byte("package a\n/* 茶😀 */ call()\n"), 0o600))
+	f := finding.Finding{Rule: "MC102", Severity: rules.Critical, EndLine: 2, EndColumn: 21, Place: finding.Place{Path: "a.go", Line: 2, Column: 15}}
+	log := written(t, "sarif", &finding.Report{Root: dir, Findings: []finding.Finding{f}}, output.Options{
+		Version: "v1.2.3", Repository: func(path string) string { return "sub/" + path },
+	})
+	assert.NotContains(t, log, dir)
+	for _, want := range []string{
+		`"startColumn": 11`, `"endColumn": 17`, `"uri": "sub/a.go"`, `"version": "v1.2.3"`, `"ruleIndex": 2`,
+	} {
+		assert.Contains(t, log, want)
+	}
+}

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -15,73 +16,94 @@ import (
 // width is the maximum of columns in a line. Only a path or a word may be longer.
 const width = 80
 
-// text prints like go vet: a finding begins with its position, for editors and grep.
+// text prints like go vet: a finding begins with its position, for editors and grep. Off a terminal each finding is one
+// line, unless Traces asks for its details.
 func text(w io.Writer, r *finding.Report, o Options) error {
-	var b strings.Builder
+	p := &printer{o: o}
 	advised := map[string]bool{}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Suppressed != nil {
 			continue
 		}
-		one(&b, f, o)
+		p.one(f)
 		if f.Change == nil && f.Advice != "" && !advised[f.Rule] {
 			advised[f.Rule] = true
-			detail(&b, "advice: ", f.Advice)
+			p.detail("advice: ", f.Advice)
 		}
 	}
-	b.WriteString(summary(&r.Summary))
-	_, err := io.WriteString(w, b.String())
+	p.WriteString(summary(r, o))
+	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// printer prints findings.
+type printer struct {
+	strings.Builder
+	o Options
 }
 
 var colours = map[rules.Severity]string{
 	rules.Critical: "\x1b[1;31m", rules.Error: "\x1b[31m", rules.Warning: "\x1b[33m", rules.Note: "\x1b[36m",
 }
 
-func one(b *strings.Builder, f *finding.Finding, o Options) {
-	head := wrap.Line(fmt.Sprintf("%s:%d:%d: ", o.path(f.Path), f.Line, f.Column))
-	text := wrap.Paragraph(width, head, "    ", f.Message+inLabels(f))
-	if o.Colour {
+func (p *printer) one(f *finding.Finding) {
+	head := wrap.Line(fmt.Sprintf("%s:%d:%d: ", p.o.path(f.Path), f.Line, f.Column))
+	text := p.o.paragraph(head, "    ", f.Message+inLabels(f))
+	if p.o.Colour {
 		text = "\x1b[1m" + head + "\x1b[0m" + colours[f.Severity] + strings.TrimPrefix(text, head)
 		text = strings.TrimSuffix(text, "\n") + "\x1b[0m\n"
 	}
-	b.WriteString(text)
+	p.WriteString(text)
 	if len(f.Stack) > 0 {
-		detail(b, "reached from: ", stack(f.Stack, o))
+		p.detail("reached from: ", stack(f.Stack, p.o))
 	} else if f.Reach == "none" {
-		detail(b, "", "not reached from any main, test or exported function")
+		p.detail("", "not reached from any main, test or exported function")
 	}
 	if n := len(f.Related); n > 0 {
 		var places []string
-		for _, p := range f.Related[:min(n, 8)] {
-			places = append(places, fmt.Sprintf("%s:%d", o.path(p.Path), p.Line))
+		for _, at := range f.Related[:min(n, 8)] {
+			places = append(places, fmt.Sprintf("%s:%d", p.o.path(at.Path), at.Line))
 		}
 		if n > len(places) {
 			places = append(places, fmt.Sprintf("and %d more", n-len(places)))
 		}
-		detail(b, f.Related[0].Message+": ", strings.Join(places, ", "))
+		p.detail(f.Related[0].Message+": ", strings.Join(places, ", "))
 	}
 	if f.Change != nil {
-		change(b, f.Change, o)
+		p.change(f.Change)
 	}
 }
 
-// change prints the explanation of a transaction.
-func change(b *strings.Builder, c *finding.Change, o Options) {
-	detail(b, "advice: ", c.Advice)
+// change prints the explanation of a transaction, as far as its message does not have it.
+func (p *printer) change(c *finding.Change) {
+	if c.After != "" {
+		p.detail("advice: ", c.Advice)
+	}
 	for _, line := range [][2]string{
 		{"watched: ", strings.Join(c.Watched, ", ")}, {"written: ", strings.Join(c.Written, ", ")},
 		{"before: ", c.Before}, {"after: ", c.After}, {"expiry: ", c.TTL},
 	} {
-		if line[1] != "" && o.Traces {
-			detail(b, line[0], line[1])
+		if line[1] != "" && p.o.Traces {
+			p.detail(line[0], line[1])
 		}
 	}
 }
 
-func detail(b *strings.Builder, head, text string) {
-	b.WriteString(wrap.Paragraph(width, "    "+head, "      ", text))
+func (p *printer) detail(head, text string) {
+	if p.o.Terminal || p.o.Traces {
+		p.WriteString(p.o.paragraph("    "+head, "      ", text))
+	}
+}
+
+// paragraph wraps a text for a terminal. Otherwise it is one line.
+func (o Options) paragraph(head, indent, text string) string {
+	if o.Terminal {
+		return wrap.Paragraph(width, head, indent, text)
+	}
+	line := strings.ReplaceAll(head+text, "\n", " ")
+	inner := strings.TrimLeft(line, " ")
+	return line[:len(line)-len(inner)] + wrap.Line(inner) + "\n"
 }
 
 func inLabels(f *finding.Finding) string {
@@ -118,9 +140,10 @@ func stack(s []finding.Place, o Options) string {
 }
 
 // summary prints the counts, and the code that the check could not analyze.
-func summary(s *finding.Summary) string {
+func summary(r *finding.Report, o Options) string {
+	s := &r.Summary
 	var b strings.Builder
-	para := func(text string) { b.WriteString(wrap.Paragraph(width, "", "  ", text)) }
+	para := func(text string) { b.WriteString(o.paragraph("", "  ", text)) }
 	head := "0 findings"
 	if s.Findings > 0 {
 		var parts []string
@@ -133,19 +156,19 @@ func summary(s *finding.Summary) string {
 	if s.Files > 0 {
 		head += fmt.Sprintf(" and %s of other languages", wrap.Counted(s.Files, "file"))
 	}
-	switch {
-	case s.Lexical > 0 && s.Findings+s.Packages+s.Files == 0:
-		head = fmt.Sprintf("no package could be loaded; %s by words does not count without -count-lexical", wrap.Counted(s.Lexical, "finding"))
-		if s.Lexical > 1 {
-			head = strings.Replace(head, "does not", "do not", 1)
-		}
-	case s.Lexical > 0:
-		head += fmt.Sprintf("; %d by words do not count without -count-lexical", s.Lexical)
+	if s.Lexical > 0 {
+		head += fmt.Sprintf("; %d by words do not count with -count-lexical=false", s.Lexical)
 	}
 	if n := s.Shown - s.Findings - s.Lexical; n > 0 {
 		head += fmt.Sprintf("; %d not counted (notes, tests, or ignored)", n)
 	}
+	if s.Interrupted {
+		head = "interrupted before the end; so far " + head
+	}
 	para(head)
+	if first := order(r); first != "" {
+		para(first)
+	}
 	if len(s.Reach) > 0 {
 		var parts []string
 		for _, from := range slices.Sorted(maps.Keys(s.Reach)) {
@@ -154,7 +177,7 @@ func summary(s *finding.Summary) string {
 		para(strings.Join(parts, ", "))
 	}
 	if d := s.Baseline; d != nil {
-		b.WriteString(burndown(d))
+		para(burndown(d))
 	}
 	for _, u := range s.Unseen {
 		text := "not looked at in full: "
@@ -168,9 +191,6 @@ func summary(s *finding.Summary) string {
 	}
 	for _, line := range passed(s.Passed) {
 		para(line)
-	}
-	if s.Interrupted {
-		para("was interrupted: there may be more findings")
 	}
 	return b.String()
 }
@@ -206,5 +226,46 @@ func burndown(d *finding.Burndown) string {
 	if len(d.Stale) > 0 {
 		text += fmt.Sprintf("; %d gone: -write-baseline records the rest", len(d.Stale))
 	}
-	return wrap.Paragraph(width, "", "  ", text)
+	return text
+}
+
+// order says in which order to work: lost updates of today first, then by severity, and the rules with most findings first.
+func order(r *finding.Report) string {
+	type group struct {
+		rule  rules.Rule
+		n     int
+		funcs map[string]bool
+	}
+	groups := map[string]*group{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !f.Counts() {
+			continue
+		}
+		g := groups[f.Rule]
+		if g == nil {
+			rule, _ := rules.Of(f.Rule)
+			g = &group{rule: rule, funcs: map[string]bool{}}
+			groups[f.Rule] = g
+		}
+		g.n++
+		g.funcs[f.Path+" "+f.Func] = true
+	}
+	if len(groups) < 2 {
+		return ""
+	}
+	rank := func(g *group) int {
+		if g.rule.ID == "MC104" {
+			return -1
+		}
+		return slices.Index(rules.Severities(), g.rule.Severity)
+	}
+	sorted := slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.n, a.n), cmp.Compare(a.rule.ID, b.rule.ID))
+	})
+	var parts []string
+	for _, g := range sorted {
+		parts = append(parts, fmt.Sprintf("%d × %s in %s (%s)", g.n, g.rule.Summary, wrap.Counted(len(g.funcs), "function"), g.rule.ID))
+	}
+	return "first " + strings.Join(parts, ", then ")
 }

@@ -145,7 +145,8 @@ func (g *region) isConn(x ast.Expr) bool {
 // inside are the calls in the region.
 func (g *region) inside() (calls []*rediscalls.Call) {
 	for _, c := range g.calls {
-		if slices.ContainsFunc(g.bodies, func(body *ast.BlockStmt) bool { return body.Pos() <= c.Node.Pos() && c.Node.End() <= body.End() }) {
+		around := func(body *ast.BlockStmt) bool { return body.Pos() <= c.Node.Pos() && c.Node.End() <= body.End() }
+		if slices.ContainsFunc(g.bodies, around) {
 			calls = append(calls, c)
 		}
 	}
@@ -178,7 +179,8 @@ func (g *region) watches() bool {
 func (g *region) writes() (names []string) {
 	for _, c := range g.inside() {
 		for _, name := range c.Commands {
-			if command, known := proxycompat.CommandOf(strings.Fields(name)...); known && command.Writes() && !slices.Contains(names, name) {
+			command, known := proxycompat.CommandOf(strings.Fields(name)...)
+			if known && command.Writes() && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

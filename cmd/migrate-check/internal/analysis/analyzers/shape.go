@@ -177,7 +177,8 @@ func (s *shape) explain(under bool) *finding.Change {
 		c.Advice = "if the check is about ownership, store lock.Token with the value; else see \"a decision, and a count or limit\" in " + several
 	case records > 0 && entries > 0:
 		c.Class = "a record and its index"
-		c.Advice = "write the entry, then the record by store.Update: \"a document, and an entry\" in " + several + " has the order and the stamps"
+		c.Advice = "write the entry, then the record by store.Update: \"a document, and an entry\" in " + several +
+			" has the order and the stamps"
 	case entries > 1 && len(written) > 1:
 		c.Class = "a move between collections"
 		c.Advice = "keep the place in a record, and derive the entries from it: \"a document, and an entry that moves\" in " + several
@@ -198,7 +199,8 @@ func (s *shape) oneCommand(c *finding.Change, a access) {
 		_, command, _ := strings.Cut(types.ExprString(call.Fun), ".")
 		c.After = "rdb." + command + "(" + strings.Join(texts(call.Args), ", ") + ")"
 	}
-	if !onlyOf([]access{a}, "Set", "SetEx", "SetEX", "Del", "Unlink", "HSet", "HMSet", "HDel", "SAdd", "SRem", "ZAdd", "ZRem", "Expire", "PExpire", "Persist") {
+	if !onlyOf([]access{a}, "Set", "SetEx", "SetEX", "Del", "Unlink", "HSet", "HMSet", "HDel", "SAdd", "SRem", "ZAdd", "ZRem",
+		"Expire", "PExpire", "Persist") {
 		c.Advice += "; go-redis repeats a command after a lost reply, unlike a transaction: MaxRetries -1 prevents that"
 	}
 }
@@ -240,7 +242,9 @@ func (s *shape) oneKey(c *finding.Change, key ast.Expr, writes []access) {
 
 // stored is the value that an update returns.
 func (s *shape) stored(writes []access) string {
-	values := slices.DeleteFunc(slices.Clone(writes), func(a access) bool { return a.kind == "generic" && a.command != "DEL" && a.command != "UNLINK" })
+	values := slices.DeleteFunc(slices.Clone(writes), func(a access) bool {
+		return a.kind == "generic" && a.command != "DEL" && a.command != "UNLINK"
+	})
 	if len(values) != 1 || values[0].repeated {
 		return "…"
 	}
