@@ -32,9 +32,11 @@ func (f *cutoverFlags) runStatus(ctx context.Context, s cutoverStores, stdout, s
 		if err := status.WriteJSON(stdout); err != nil {
 			return complain(stderr, "cutover", err.Error())
 		}
-	case len(status.Gates) > 0:
+	default:
 		say(stdout, "%s", status.Text())
-		sayGates(stdout, status.Gates)
+		if len(status.Gates) > 0 {
+			sayGates(stdout, status.Gates)
+		}
 	}
 	if status.Error != "" {
 		return fail(stderr, "cutover", codeError, errors.New(status.Error))
@@ -52,7 +54,8 @@ func (f *cutoverFlags) status(ctx context.Context, s cutoverStores, old *replica
 		err = errors.Join(err, s.diagnose(ctx))
 		return cutoverstatus.Status{
 			Name: f.name, At: facts.Now.UTC(), State: cutover.GateUnknown, Error: err.Error(),
-			Stores: facts.Stores, ReplidChanges: facts.ReplidChanges,
+			Verdict: cutoverstatus.Unreadable(facts.Stores, err),
+			Stores:  facts.Stores, ReplidChanges: facts.ReplidChanges,
 		}
 	}
 	facts.Present, facts.Next = present, f.next("status", present)

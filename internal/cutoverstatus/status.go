@@ -43,9 +43,10 @@ type Record struct {
 
 // Status answers an operator's questions. Each figure is of the time At, unless it says otherwise.
 type Status struct {
-	Name  string        `json:"name"`
-	At    time.Time     `json:"at"`
-	Stage cutover.Stage `json:"present"`
+	Name    string        `json:"name"`
+	At      time.Time     `json:"at"`
+	Verdict Verdict       `json:"verdict"`
+	Stage   cutover.Stage `json:"present"`
 	// Asked is the aim of the stage, and NotYet says why it is not reached.
 	Asked  string   `json:"asked"`
 	NotYet []string `json:"notYet,omitempty"`
@@ -150,6 +151,7 @@ func New(f Facts) Status {
 	}
 	s.ask()
 	s.goBack(f)
+	s.Verdict = s.judge()
 	return s
 }
 

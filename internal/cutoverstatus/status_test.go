@@ -63,7 +63,7 @@ func copying() cutoverstatus.Facts {
 				Scanned: cutover.Scanned{Epoch: 3, Names: 900_000}, Moved: 200_000,
 			}},
 			{Began: ago(2 * time.Hour), Took: 4 * time.Minute, Verify: &cutover.Report{
-				Scanned: cutover.Scanned{Names: 1_000_000, Chosen: 990_000}, Open: 989_990, TwoHomes: cutover.Keys{Count: 3},
+				Scanned: cutover.Scanned{Names: 1_000_000, Chosen: 990_000}, Open: 989_993,
 				Transit: cutover.Keys{Count: 7}, OldestTransit: 3 * time.Second,
 			}},
 		},
@@ -91,6 +91,7 @@ func reverse() cutoverstatus.Facts {
 	f.Present = cutover.Stage{Phase: cutover.Reverse, Freeze: true, Epoch: 6}
 	f.Next = cutover.Stage{Phase: cutover.Copying, Percent: 100}
 	f.Sweepers, f.Sample = nil, nil
+	f.Records[2].Verify.Open, f.Records[2].Verify.TwoHomes.Count = 989_990, 3
 	f.Records = append(f.Records, cutoverstatus.Record{
 		Began: ago(time.Hour), Took: 250 * time.Second, Pass: &cutover.Pass{Scanned: cutover.Scanned{Names: 1_000_000}, Moved: 500_000},
 	})
@@ -131,7 +132,7 @@ func golden(t *testing.T, name, got string) {
 
 // The JSON holds all that the text and the page show: both are made of what was read back.
 func TestGolden(t *testing.T) {
-	style := regexp.MustCompile(`(?s)<style>.*</style>|sha256-[^']*`) // golden files do not depend on it
+	style := regexp.MustCompile(`(?s)<style>.*</style>|sha256-[^=]*=`) // golden files do not depend on it
 	for name, s := range examples() {
 		var text, metrics bytes.Buffer
 		require.NoError(t, s.WriteJSON(&text))
@@ -186,6 +187,7 @@ func TestKeysAreScaled(t *testing.T) {
 		assert.Equal(t, tc.names > 1_000, k.Estimate, tc.why)
 	}
 	f.Sample = nil
+	f.Records[2].Verify.Open, f.Records[2].Verify.TwoHomes.Count = 989_990, 3
 	k := keys()
 	assert.EqualValues(t, 989_990, k.Old, "the last verify")
 	assert.EqualValues(t, 3, k.Wrong)

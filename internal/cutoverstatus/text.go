@@ -8,10 +8,16 @@ import (
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
-// Text returns the status for a terminal, in lines of 80 columns.
+// Text returns the status for a terminal, in lines of 80 columns. Without a stage it has the Verdict only.
 func (s Status) Text() string {
 	var out strings.Builder
 	say := func(lead, text string) { out.WriteString(wrap.Paragraph(wrap.Width, lead, "  ", text)) }
+	say("Verdict: ", s.Verdict.text())
+	say("Do next: ", s.Verdict.Do)
+	if len(s.Gates) == 0 {
+		return out.String()
+	}
+	out.WriteByte('\n')
 	say("", fmt.Sprintf("Cut-over %s: %v, epoch %d; %s", s.Name, s.Stage, s.Stage.Epoch, wrap.Time(s.At)))
 	say("Asked for: ", s.Asked)
 	for _, why := range s.NotYet {
@@ -32,6 +38,13 @@ func (s Status) Text() string {
 	out.WriteByte('\n')
 	say("", fmt.Sprintf("Next: %v: %s", s.Next, s.State))
 	return out.String()
+}
+
+func (v Verdict) text() string {
+	if v.Why == "" {
+		return v.State
+	}
+	return v.State + ": " + v.Why
 }
 
 // state is a row of the keys.
