@@ -199,7 +199,9 @@ func (a *assembly) monitored(n *node) {
 	if m == nil {
 		return
 	}
-	a.Monitored = append(a.Monitored, Monitored{n.addr.Host, m.lines, m.cut, m.took.Seconds(), m.ended})
+	a.Monitored = append(a.Monitored, Monitored{
+		n.addr.Host, m.lines, m.cut, m.took.Seconds(), m.ended, m.early, n.people.byAddr,
+	})
 	for command, lines := range m.lua {
 		if f := a.of(command, ""); f != nil {
 			f.InLua += int64(lines)

@@ -28,6 +28,9 @@ type MonitorConfig struct {
 	Force bool
 	// ShowKeys reports keys instead of their patterns.
 	ShowKeys bool
+	// Line, if not nil, is called with each command in the order of the server, by one goroutine per server. It
+	// must not keep a value of a key.
+	Line func(MonitorLine)
 }
 
 func (c MonitorConfig) withDefaults() MonitorConfig {
@@ -53,6 +56,7 @@ type monitor struct {
 	lines, cut int
 	took       time.Duration
 	ended      string                    // the reason
+	early      bool                      // before its time
 	sources    map[string]map[string]int // lines, by command and address
 	lua        map[string]int            // lines of scripts, by command
 	crossing   map[crossingOf]*crossing
@@ -99,31 +103,31 @@ func (m *monitor) run() {
 	defer close(m.done)
 	defer m.wire.close()
 	began := time.Now()
-	m.ended = m.read(began)
+	m.ended, m.early = m.read(began)
 	m.took = time.Since(began)
 }
 
-// read reads lines, and returns the reason for its end.
-func (m *monitor) read(began time.Time) (ended string) {
+// read reads lines, and returns the reason for its end, and whether it came early.
+func (m *monitor) read(began time.Time) (ended string, early bool) {
 	if err := m.wire.conn.SetReadDeadline(began.Add(m.cfg.For)); err != nil {
-		return "the connection was lost"
+		return "the connection was lost", true
 	}
 	second, inSecond := began, 0
 	for m.lines < m.cfg.Lines {
 		line, cut, err := readMonitorLine(m.wire.br)
 		switch now := time.Now(); {
 		case err != nil && now.Sub(began) >= m.cfg.For:
-			return "its time was over"
+			return "its time was over", false
 		case err != nil && m.stopped.Load():
-			return "the look was over"
+			return "the look was over", false
 		case err != nil:
-			return "the server closed the connection"
+			return "the server closed the connection", true
 		case now.Sub(second) >= time.Second:
 			second, inSecond = now, 0
 		}
 		m.lines++
 		if inSecond++; inSecond > m.cfg.Rate && !m.cfg.Force {
-			return fmt.Sprintf("there were more than %d commands within a second", m.cfg.Rate)
+			return fmt.Sprintf("there were more than %d commands within a second", m.cfg.Rate), true
 		}
 		if cut {
 			m.cut++
@@ -131,9 +135,12 @@ func (m *monitor) read(began time.Time) (ended string) {
 		if parsed, ok := ParseMonitorLine(line); ok {
 			parsed.Cut = parsed.Cut || cut
 			m.take(parsed)
+			if m.cfg.Line != nil {
+				m.cfg.Line(parsed)
+			}
 		}
 	}
-	return fmt.Sprintf("%d commands were seen", m.lines)
+	return fmt.Sprintf("%d commands were seen", m.lines), true
 }
 
 // readMonitorLine reads a line, and keeps maxLine bytes of it.

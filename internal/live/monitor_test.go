@@ -100,17 +100,20 @@ func TestMonitorIsBounded(t *testing.T) {
 		ops   string
 		lines int
 		want  string
+		early bool
 	}{
-		"time":   {MonitorConfig{For: 5 * time.Second}, "1", 10, "its time was over"},
-		"lines":  {MonitorConfig{Lines: 7}, "1", 10, "7 commands were seen"},
-		"rate":   {MonitorConfig{Rate: 8}, "1", 10, "there were more than 8 commands within a second"},
-		"forced": {MonitorConfig{Rate: 8, Force: true}, "9", 10, "its time was over"},
-		"busy":   {MonitorConfig{}, "5001", 0, ""},
+		"time":   {MonitorConfig{For: 5 * time.Second}, "1", 10, "its time was over", false},
+		"lines":  {MonitorConfig{Lines: 7}, "1", 10, "7 commands were seen", true},
+		"rate":   {MonitorConfig{Rate: 8}, "1", 10, "there were more than 8 commands within a second", true},
+		"forced": {MonitorConfig{Rate: 8, Force: true}, "9", 10, "its time was over", false},
+		"busy":   {MonitorConfig{}, "5001", 0, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake()
 				f.fields["instantaneous_ops_per_sec"] = test.ops
+				var lines []MonitorLine
+				test.cfg.Line = func(line MonitorLine) { lines = append(lines, line) }
 				r := ran(t, f, Config{For: 20 * time.Second, Monitor: &test.cfg}, at(1, func() {
 					for range test.lines {
 						f.show(get)
@@ -122,6 +125,8 @@ func TestMonitorIsBounded(t *testing.T) {
 					return
 				}
 				assert.Equal(t, test.want, r.Monitored[0].Ended)
+				assert.Equal(t, test.early, r.Monitored[0].Early)
+				assert.Equal(t, MonitorLine{Source: "10.0.0.7:40009", Args: []string{"GET", "k"}}, lines[0])
 				assert.Equal(t, Clean, r.Verdict)
 			})
 		})

@@ -8,7 +8,8 @@ import (
 
 // MonitorLine is a command in the output of MONITOR. It has values, so it must not be kept.
 type MonitorLine struct {
-	Source string // HOST:PORT, "lua", or the path of a socket
+	Source string // HOST:PORT, "lua", or "unix:" and the path of a socket
+	DB     int
 	Args   []string
 	Cut    bool // Args is not complete
 }
@@ -17,11 +18,11 @@ type MonitorLine struct {
 func ParseMonitorLine(line string) (m MonitorLine, ok bool) {
 	_, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " [")
 	from, rest, ok := strings.Cut(rest, `] "`) // a path may have a bracket
-	_, source, _ := strings.Cut(from, " ")     // after the number of the database
+	db, source, _ := strings.Cut(from, " ")
 	if !ok || source == "" {
 		return MonitorLine{}, false
 	}
-	m.Source = source
+	m.Source, m.DB = source, int(number(db))
 	for rest = `"` + rest; rest != ""; rest = strings.TrimLeft(rest, " ") {
 		// A server escapes like Go: see sdscatrepr in sds.c.
 		quoted, err := strconv.QuotedPrefix(rest)

@@ -161,7 +161,7 @@ func TestParseMonitorLine(t *testing.T) {
 	for line, want := range map[string]MonitorLine{
 		`+1700000000.123456 [0 10.0.0.7:51234] "SET" "a b" "x\"] \\ \n\r\t\a\b\x00é"`: {
 			Source: "10.0.0.7:51234", Args: []string{"SET", "a b", "x\"] \\ \n\r\t\a\b\x00é"}},
-		`1700000000.123456 [3 lua] "publish" "c" ""`:                {Source: "lua", Args: []string{"publish", "c", ""}},
+		`1700000000.123456 [3 lua] "publish" "c" ""`:                {Source: "lua", DB: 3, Args: []string{"publish", "c", ""}},
 		`1700000000.123456 [0 unix:/tmp/a b] x.sock] "PING"`:        {Source: "unix:/tmp/a b] x.sock", Args: []string{"PING"}},
 		`1700000000.123456 [0 [fd00::7]:1] "GET" "k"`:               {Source: "[fd00::7]:1", Args: []string{"GET", "k"}},
 		`1700000000.123456 [0 10.0.0.7:51234] "SET" "key" "long va`: {Source: "10.0.0.7:51234", Args: []string{"SET", "key"}, Cut: true},

@@ -110,6 +110,18 @@ type Monitored struct {
 	Cut     int     `json:"cut,omitempty"` // lines that were too long
 	Seconds float64 `json:"seconds"`
 	Ended   string  `json:"ended"`
+	// Early says that MONITOR ended before its time, so that a command may have been missed.
+	Early bool `json:"-"`
+
+	clients map[string]Who // by address
+}
+
+// Client returns what CLIENT LIST has told of the client at an address, or else its host.
+func (m Monitored) Client(addr string) Who {
+	if who, known := m.clients[addr]; known {
+		return who
+	}
+	return whoOf(Client{Addr: addr})
 }
 
 // WriteJSON writes the report as JSON.

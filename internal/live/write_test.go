@@ -37,7 +37,7 @@ func example() *Report {
 		Denied: []Denied{{Count: 2, Object: "watch", Username: "desk", Context: "lua", Server: "redis:6379",
 			Who: Who{Host: "10.0.0.7"}}},
 		Unseen:    []Unseen{{"redis:6379", "CLIENT LIST", "NOPERM no", "ACL SETUSER watcher +client|list"}},
-		Monitored: []Monitored{{"redis:6379", 10000, 1, 3.2, "its time was over"}},
+		Monitored: []Monitored{{Server: "redis:6379", Lines: 10000, Cut: 1, Seconds: 3.2, Ended: "its time was over"}},
 	}
 	r.Summary = r.summary()
 	return r
