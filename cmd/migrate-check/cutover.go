@@ -65,33 +65,34 @@ Examples:
 // cutoverFlags are the flags of the subcommand cutover.
 type cutoverFlags struct {
 	connectFlags
-	name        string
-	old, new    string
-	to          string
-	percent     int
-	labels      string
-	passes      string
-	keys        string
-	foreign     string
-	batch       int
-	rate        int
-	maxSeal     int
-	replicas    int
-	newReplicas int
-	newMasters  string
-	monitor     time.Duration
-	maxLatency  time.Duration
-	maxOutage   time.Duration
-	off         bool
-	json        bool
-	dryRun      bool
-	timeout     time.Duration
-	http        string
-	freezes     bool
-	key         string
-	keep        string
-	save        string
-	set         map[string]bool // the flags of the command line
+	name         string
+	old, new     string
+	to           string
+	percent      int
+	labels       string
+	passes       string
+	keys         string
+	foreign      string
+	batch        int
+	rate         int
+	maxSeal      int
+	replicas     int
+	newReplicas  int
+	newMasters   string
+	monitor      time.Duration
+	monitorForce bool
+	maxLatency   time.Duration
+	maxOutage    time.Duration
+	off          bool
+	json         bool
+	dryRun       bool
+	timeout      time.Duration
+	http         string
+	freezes      bool
+	key          string
+	keep         string
+	save         string
+	set          map[string]bool // the flags of the command line
 }
 
 func (f *cutoverFlags) register(flags *flag.FlagSet) {
@@ -114,6 +115,7 @@ func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	flags.IntVar(&f.newReplicas, "new-replicas", 0, "processes have Config.NewReplicas of `N`; sweep waits for them, too")
 	flags.StringVar(&f.newMasters, "new-masters", "", "the masters of the new store, `ADDRESS,...`, behind its proxy; -to complete needs a verify of them")
 	flags.DurationVar(&f.monitor, "monitor", 0, "plan names blind writers that MONITOR shows in that time; it costs the old server up to half of its throughput")
+	flags.BoolVar(&f.monitorForce, "monitor-force", false, "plan -monitor also looks at a server with more than 5,000 commands a second")
 	flags.BoolVar(&f.off, "off", false, "freeze: permit moves again")
 	flags.BoolVar(&f.json, "json", false, "write JSON")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the conditions and the steps, and change nothing")

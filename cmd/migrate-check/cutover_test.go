@@ -383,6 +383,7 @@ func TestCutoverUsage(t *testing.T) {
 		"verify writes nothing":     append([]string{"sweep", "-dry-run"}, at...),
 		"-new-masters is for":       append([]string{"status", "-new-masters", "localhost:3"}, at...),
 		"-monitor is for plan":      append([]string{"verify", "-monitor", "1s"}, at...),
+		"-monitor-force is for":     append([]string{"plan", "-monitor-force"}, at...),
 		"must not be negative":      append([]string{"sweep", "-max-latency", "-1s"}, at...),
 		"-max-outage must not be":   append([]string{"sweep", "-max-outage", "-1s"}, at...),
 		"-off is for freeze":        append([]string{"reverse", "-off"}, at...),

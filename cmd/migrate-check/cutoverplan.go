@@ -3,9 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	_ "embed" // the profile of blind writers
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -23,11 +23,6 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// blindWriters is a profile that refuses the commands of blind writers.
-//
-//go:embed blind-writers.yaml
-var blindWriters []byte
-
 // cutoverPlan is the output of plan.
 type cutoverPlan struct {
 	Gates   []cutover.Gate  `json:"gates"`
@@ -36,6 +31,8 @@ type cutoverPlan struct {
 	Keys    int          `json:"keys"`
 	Bytes   int64        `json:"bytes"`
 	Largest []cutoverKey `json:"largest"`
+	// BlindWriters are those that MONITOR has shown, each with all its keys.
+	BlindWriters []blindWriter `json:"blindWriters,omitempty"`
 }
 
 // cutoverServer is a server, or a proxy with the facts that it tells.
@@ -79,11 +76,11 @@ func (f *cutoverFlags) plan(ctx context.Context, store *cutover.Store, s cutover
 	}
 	p.Gates = append(p.Gates, memoryGate(p.Servers[0], p.Keys))
 	if f.monitor > 0 {
-		g, err := f.blindWriters(ctx)
+		report, writers, err := f.blindWriters(ctx, s.clients[0])
 		if err != nil {
 			return codeError, err
 		}
-		p.Gates = append(p.Gates, g)
+		p.Gates, p.BlindWriters = append(p.Gates, blindGate(report, writers)), writers
 	}
 	code = codeOf(cutoverstatus.Worst(p.Gates))
 	if f.json {
@@ -212,54 +209,96 @@ func memoryGate(old cutoverServer, keys int) cutover.Gate {
 	return g
 }
 
-// blindWriters reads MONITOR of the old store, and names the clients that send commands that destroy markers.
-func (f *cutoverFlags) blindWriters(ctx context.Context) (cutover.Gate, error) {
-	g := cutover.Gate{Name: "blind writers", Need: "none", State: cutover.GateOpen}
-	profile, err := profilefile.Extend(nil, "blind-writers.yaml", blindWriters)
+// blindWriters reads MONITOR of the old store, and returns the clients that send commands that destroy or change markers
+// of the chosen keys.
+func (f *cutoverFlags) blindWriters(ctx context.Context, old *redis.Client) (*live.Report, []blindWriter, error) {
+	profile, err := profilefile.Extend(nil, "blind-writers.yaml", blindWritersProfile)
 	if err != nil {
-		return g, err
-	}
-	cfg := live.Config{Profile: profile, For: f.monitor, Monitor: &live.MonitorConfig{For: f.monitor}, OnlyThese: true}
-	if cfg.TLS, err = f.tlsConfig(); err != nil {
-		return g, err
+		return nil, nil, err
 	}
 	address, err := f.address("-old", f.old, os.LookupEnv)
 	if err != nil {
-		return g, err
+		return nil, nil, err
+	}
+	lines := newMonitorLines(profile, address.DB, f.counts())
+	cfg := live.Config{Profile: profile, For: f.monitor, OnlyThese: true, Monitor: &live.MonitorConfig{
+		For: f.monitor, Lines: math.MaxInt, Force: f.monitorForce, Line: lines.take,
+	}}
+	if cfg.TLS, err = f.tlsConfig(); err != nil {
+		return nil, nil, err
 	}
 	report, err := live.Run(ctx, []live.Address{address}, cfg)
 	if err != nil {
-		return g, fmt.Errorf("-monitor: %w", err)
+		return nil, nil, fmt.Errorf("-monitor: %w", err)
 	}
-	return blindGate(g, report), nil
+	var writers []blindWriter
+	for _, m := range report.Monitored {
+		writers = append(writers, lines.writers(m)...)
+	}
+	return report, slices.DeleteFunc(writers, func(w blindWriter) bool { return w.list && !anyMarker(ctx, old, w.Keys) }), nil
 }
 
-// blindGate is the condition that MONITOR has shown no blind writer. A report without a line says why.
-func blindGate(g cutover.Gate, report *live.Report) cutover.Gate {
-	lines := 0
-	for _, m := range report.Monitored {
-		lines += m.Lines
+// anyMarker reports whether a marker is among the keys: other lists are no keys of a cut-over.
+func anyMarker(ctx context.Context, server *redis.Client, names []string) bool {
+	const magic = "~unwatch:" // cutover/internal/marker/marker.lua
+	for some := range slices.Chunk(names, 256) {
+		pipe := server.Pipeline()
+		heads := make([]*redis.StringCmd, len(some))
+		for i, name := range some {
+			heads[i] = pipe.LIndex(ctx, name, 0)
+		}
+		_, _ = pipe.Exec(ctx) // a key of another type is no marker
+		if slices.ContainsFunc(heads, func(head *redis.StringCmd) bool { return strings.HasPrefix(head.Val(), magic) }) {
+			return true
+		}
 	}
-	g.Have = "0 in " + wrap.Counted(lines, "line")
-	if lines == 0 {
+	return false
+}
+
+// counts returns the function that says whether a key is of the cut-over. It chooses keys as a sweep does.
+func (f *cutoverFlags) counts() func(name string) bool {
+	choose, foreign := f.choose(), f.others()
+	begins := func(name string, prefixes ...string) bool {
+		return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	}
+	return func(name string) bool {
+		switch {
+		case begins(name, "~cutover:", "~copy:"), foreign != nil && foreign(name):
+			return false
+		case choose != nil:
+			_, ok := choose(name)
+			return ok
+		}
+		return !begins(name, "/lock/", "/fence/", "/wait/")
+	}
+}
+
+// blindGate is the condition that MONITOR has shown no blind writer. It is unknown, with the reason, if MONITOR has not
+// seen all commands of its time.
+func blindGate(report *live.Report, writers []blindWriter) cutover.Gate {
+	lines, early := 0, ""
+	for _, m := range report.Monitored {
+		if lines += m.Lines; m.Early {
+			early = m.Ended
+		}
+	}
+	g := cutover.Gate{Name: "blind writers", Have: "0 in " + wrap.Counted(lines, "line"), Need: "none", State: cutover.GateOpen}
+	switch {
+	case len(writers) > 0:
+		texts := make([]string, len(writers))
+		for i, w := range writers {
+			texts[i] = w.String()
+		}
+		g.State, g.Have, g.Do = cutover.GateClosed, fmt.Sprint(len(writers)), "stop or fence them: "+strings.Join(texts, "; ")
+	case early != "":
+		g.State, g.Do = cutover.GateUnknown, "MONITOR ended before its time: "+early+"; -monitor-force goes on"
+	case lines == 0:
 		g.State, g.Do = cutover.GateUnknown, "run plan under normal load, and see migrate-check live -monitor"
 		for _, why := range report.Incomplete {
 			if strings.Contains(why, "MONITOR") {
-				g.Have, g.Do = "not looked at", why
+				g.Have, g.Do = "not looked at", why+"; -monitor-force sends it"
 			}
 		}
-	}
-	var found []string
-	for _, finding := range report.Findings {
-		for _, from := range finding.From {
-			if from.Lines > 0 {
-				found = append(found, fmt.Sprintf("%s by %s", finding.Command, strings.TrimSpace(from.Name+" "+from.Host)))
-			}
-		}
-	}
-	if slices.Sort(found); len(found) > 0 {
-		g.State, g.Have = cutover.GateClosed, fmt.Sprint(len(found))
-		g.Do = "stop or fence them, unless they WATCH and read the key first: " + strings.Join(found, "; ")
 	}
 	return g
 }

@@ -53,7 +53,7 @@ func TestCutoverPlanNamesBlindWriters(t *testing.T) {
 	_, _, plan := realSides(t, "set", "room:7", "v")
 	r := plan("-monitor", "500ms")
 	assert.Equal(t, codeDiffers, r.code, r.stdout+r.stderr)
-	assert.Contains(t, unwrapped(r.stdout), "unless they WATCH and read the key first: SET by billing 127.0.0.1")
+	assert.Contains(t, unwrapped(r.stdout), "stop or fence them: SET by billing 127.0.0.1 of room:7")
 	fits(t, r.stdout)
 	assert.NotContains(t, plan().stdout, "blind writers", "MONITOR is opt-in")
 }
@@ -61,9 +61,15 @@ func TestCutoverPlanNamesBlindWriters(t *testing.T) {
 // A plan that could not look for blind writers says why, and is not that of an idle server.
 func TestCutoverPlanSaysWhyMonitorWasNotSent(t *testing.T) {
 	why := "redis:6379 gets 5001 commands a second, so MONITOR was not sent"
-	g := blindGate(cutover.Gate{}, &live.Report{Incomplete: []string{"another", why}})
-	assert.Equal(t, cutover.Gate{State: cutover.GateUnknown, Have: "not looked at", Do: why}, g)
-	assert.Equal(t, "0 in 0 lines", blindGate(cutover.Gate{}, &live.Report{}).Have)
+	unknown := cutover.Gate{Name: "blind writers", Need: "none", State: cutover.GateUnknown}
+	unknown.Have, unknown.Do = "not looked at", why+"; -monitor-force sends it"
+	assert.Equal(t, unknown, blindGate(&live.Report{Incomplete: []string{"another", why}}, nil))
+	unknown.Have, unknown.Do = "0 in 0 lines", "run plan under normal load, and see migrate-check live -monitor"
+	assert.Equal(t, unknown, blindGate(&live.Report{}, nil))
+	unknown.Have, unknown.Do = "0 in 9 lines", "MONITOR ended before its time: too many; -monitor-force goes on"
+	ended := &live.Report{Monitored: []live.Monitored{{Lines: 9, Ended: "too many", Early: true}}}
+	assert.Equal(t, unknown, blindGate(ended, nil))
+	assert.Equal(t, cutover.GateClosed, blindGate(ended, []blindWriter{{}}).State)
 }
 
 // The plan shows sizes, versions and clocks. A client that only reads is no blind writer.

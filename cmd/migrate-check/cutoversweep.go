@@ -232,6 +232,8 @@ func (f *cutoverFlags) checkWalk(action string) error {
 		return errors.New("-new-masters is for plan, advance, sweep and verify")
 	case action != "plan" && f.set["monitor"]:
 		return errors.New("-monitor is for plan")
+	case f.monitorForce && f.monitor == 0:
+		return errors.New("-monitor-force is for plan with -monitor")
 	case f.monitor < 0 || f.maxLatency < 0 || f.maxOutage < 0:
 		return errors.New("-monitor, -max-latency and -max-outage must not be negative")
 	case walks && f.dryRun:
