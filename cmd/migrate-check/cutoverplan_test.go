@@ -51,7 +51,7 @@ func realSides(t *testing.T, command ...any) (old, new *redis.Client, plan func(
 
 func TestCutoverPlanNamesBlindWriters(t *testing.T) {
 	_, _, plan := realSides(t, "set", "room:7", "v")
-	r := plan("-monitor", "500ms")
+	r := plan("-monitor", "500ms", "-monitor-force")
 	assert.Equal(t, codeDiffers, r.code, r.stdout+r.stderr)
 	assert.Contains(t, unwrapped(r.stdout), "stop or fence them: SET by billing 127.0.0.1 of room:7")
 	fits(t, r.stdout)
@@ -78,7 +78,7 @@ func TestCutoverPlanShowsServersAndKeys(t *testing.T) {
 	require.NoError(t, old.Set(t.Context(), "room:7", "v", 0).Err())
 	require.NoError(t, old.Set(t.Context(), "room:8", strings.Repeat("v", 100_000), 0).Err())
 	require.NoError(t, old.Set(t.Context(), "other", strings.Repeat("v", 200_000), 0).Err())
-	r := plan("-monitor", "500ms", "-keys", "room:*=room")
+	r := plan("-monitor", "500ms", "-monitor-force", "-keys", "room:*=room")
 	require.Equal(t, codeOK, r.code, r.stdout+r.stderr)
 	assert.Regexp(t, `blind writers ready 0 in [\d,]+ lines none`, unwrapped(r.stdout))
 	assert.Regexp(t, `old \d+\.\d+\.\d+ [\d,]+ – -?\d+(ms|s)`, unwrapped(r.stdout))
@@ -132,7 +132,7 @@ func TestCutoverPlanIsReadyBehindAProxy(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, proxy.Close()) })
 	at := []string{"cutover", "plan", "-name", "desk", "-old", old.Options().Addr, "-new", proxy.Addr()}
-	masters := []string{"-new-masters", new.Options().Addr, "-monitor", "500ms"}
+	masters := []string{"-new-masters", new.Options().Addr, "-monitor", "500ms", "-monitor-force"}
 	r := try(t.Context(), append(at, masters...)...)
 	assert.Equal(t, codeOK, r.code, r.stdout+r.stderr)
 	text := unwrapped(r.stdout)
