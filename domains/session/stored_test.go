@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) {
 		"the id of the requester has 5000":                  {`{"transfers":[{"by":"LONG"}]}`},
 		"the reason has 5000 bytes, at most 256":            {`{"transfers":[{"reason":"LONG"}]}`},
 		"something happened before the session was created": {`{"transfers":[{"at":9}]}`},
-		"17 agents have declined, at most 16":                {`{"declined":[` + many(17, `"a"`) + `]}`},
+		"17 agents have declined, at most 16":               {`{"declined":[` + many(17, `"a"`) + `]}`},
 		"the id of the agent":                               {`{"declined":[""]}`, `{"declined":["LONG"]}`, `{"agent_id":"LONG"}`},
 		"the id of the tenant has 5000":                     {`{"tenant_id":"LONG"}`},
 		"the id of the visitor has 5000":                    {`{"visitor_id":"LONG"}`},

@@ -161,7 +161,8 @@ func (r *reader) unknownName(c *rediscalls.Call, _ []string) {
 	}
 	text := fmt.Sprintf("which command %s sends is not known before the program runs", c.Name())
 	if len(c.Commands) > 0 {
-		text = fmt.Sprintf("%s sends %s, or a command that is not known before the program runs", c.Name(), strings.Join(c.Commands, " or "))
+		text = fmt.Sprintf("%s sends %s, or a command that is not known before the program runs",
+			c.Name(), strings.Join(c.Commands, " or "))
 	}
 	c.Report(r.pass, "MC901", text)
 }
