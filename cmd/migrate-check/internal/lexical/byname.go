@@ -6,13 +6,9 @@ import (
 )
 
 // byName judges a command that an argument names.
-func byName(c *call) value {
-	result := value{role: other}
-	if c.recv.role == pipe || c.recv.role == tx {
-		result = c.recv
-	}
-	if c.name == "SEND" && c.lang.id != Go || c.name == "DO" && c.lang.id != Go || c.name == "COMMAND" && c.lang.id != PHP {
-		return result
+func byName(c *call) {
+	if (c.name == "SEND" || c.name == "DO") && c.lang.id != Go || c.name == "COMMAND" && c.lang.id != PHP {
+		return
 	}
 	last := min(1, len(c.args))
 	if c.lang.id == Go { // behind a context
@@ -21,22 +17,19 @@ func byName(c *call) value {
 	for _, a := range c.args[:last] {
 		if name, ok := c.nameOf(a); ok {
 			c.byText(name)
-			return result
+			return
 		}
 	}
-	if last == 0 || !c.recv.sure {
-		return result
+	name := c.at(c.pos - 2).text // in Ruby, many things have a method call
+	client := c.lang.id != Ruby || saysRedis(name) || connectionName.MatchString(name)
+	if last > 0 && client && c.recv.is == redis && c.dynamic(c.args[last-1]) {
+		c.tell(c.pos, "MC902", "a command whose name is not visible, through "+c.through())
 	}
-	if a := c.args[last-1]; c.dynamic(a) {
-		c.keep(c.pos)
-		c.tell(c.pos, "MC902", "a command whose name is not to be seen, through "+c.through())
-	}
-	return result
 }
 
 func (c *call) byText(name string) {
 	fields := strings.Fields(strings.ToUpper(name))
-	if len(fields) == 0 {
+	if len(fields) == 0 || c.recv.is == unknown && fields[0] != name && !sendsByName[c.name] {
 		return
 	}
 	switch command := fields[0]; command {
@@ -68,10 +61,8 @@ func (c *call) nameOf(a [2]int) (string, bool) {
 		}
 		name := c.at(last).text
 		return name, strings.ToUpper(name) == name && len(name) > 2 && last+1 == a[1]
-	case tok.kind == word:
-		if v := c.lookup(tok.text, i); v.konst && v.text != "" && v.role == other {
-			return v.text, true
-		}
+	case tok.kind == word && c.constants[tok.text] != "":
+		return c.constants[tok.text], true
 	}
 	return "", false
 }
@@ -107,7 +98,7 @@ func (s *scanner) text(i int) {
 		return
 	}
 	up := s.up[i]
-	if up < 0 || up != i-1 || !(s.is(i+1, ",") || s.is(i+1, "]") || s.is(i+1, ")")) || s.callParen(up) && !s.is(up-1, "array") {
+	if up < 0 || up != i-1 || !(s.is(i+1, ",") || s.is(i+1, "]") || s.is(i+1, ")")) || s.at(up-1).kind == word && !s.is(up-1, "array") {
 		return
 	}
 	if s.is(up-1, "array") {
@@ -116,7 +107,6 @@ func (s *scanner) text(i int) {
 	before := s.at(up - 1)
 	if before.text == "[" || before.text == "," && s.up[up] >= 0 && s.is(s.up[up], "[") ||
 		before.text == "(" && queues[fold(s.at(up-2).text)] {
-		s.keep(i)
 		s.sent(i, true, []string{command}, "a list of commands")
 	}
 }

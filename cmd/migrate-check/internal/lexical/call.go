@@ -1,47 +1,112 @@
 package lexical
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// call is a call of a method.
+// call is a call of a method, or a method as a value.
 type call struct {
 	*scanner
-	recv  value
-	name  string // folded
-	pos   int    // the token of its name
-	open  int    // the bracket of its arguments, -1 if there is none
-	block int    // the block that is handed to it, 0 if there is none
-	args  [][2]int
+	recv value
+	name string   // folded
+	pos  int      // the token of its name
+	args [][2]int // where each argument is
+}
+
+// called reports the commands of a call.
+func (s *scanner) called(i int) {
+	tok := s.at(i)
+	if keyword[tok.text] && !s.member(i-1) || defines[s.at(i-1).text] || s.is(i-1, ".") && s.is(i-3, "fun") {
+		return
+	}
+	c := &call{scanner: s, name: fold(bare(tok.text)), pos: i}
+	reference := s.is(i-1, "::") && (s.lang.id == Java || s.lang.id == Kotlin)
+	calls := s.is(i+1, "(") && !s.at(i+1).nl || s.is(i+1, "{") && s.lang.id == Kotlin || reference || s.lang.id == Ruby || s.asValue(i)
+	if s.is(i+1, "<") && s.lang.id != Python && s.lang.id != Ruby { // receive<Type>(…)
+		calls = s.endOf(i) > i
+	}
+	if calls {
+		s.made(i)
+	}
+	bare := s.lang.id == Kotlin && (c.name == "MULTI" || c.name == "PIPELINED") && !s.is(i-1, ".") || sendsByName[c.name]
+	if !calls || !s.member(i-1) && !bare {
+		return
+	}
+	if s.member(i - 1) {
+		if c.recv = s.ending(i - 2); c.recv.is == never || c.recv.is == stranger {
+			return
+		}
+	}
+	c.arguments()
+	s.steps += len(c.args)
+	c.judge()
+}
+
+// asValue reports whether a method is handed on: brpop.apply(…), promisify(client.keys).
+func (s *scanner) asValue(i int) bool {
+	next := s.at(i + 2).text
+	return s.member(i+1) && s.lang.id == JS && (next == "apply" || next == "call" || next == "bind") ||
+		s.up[i] > 0 && strings.HasPrefix(s.at(s.up[i]-1).text, "promisify")
+}
+
+// judge reports the commands that a call sends, if its receiver may be a client.
+func (c *call) judge() {
+	effect, special := effects[c.recv.role][c.name]
+	if !special && c.recv.role != client {
+		effect, special = effects[client][c.name]
+	}
+	if special {
+		if c.recv.is >= effect.needs || effect.needs == named && only[c.name] {
+			if effect.sends != "" {
+				c.sent(false, strings.Fields(effect.sends)...)
+				c.notifications()
+			}
+			if effect.do != nil {
+				effect.do(c)
+			}
+		}
+		return
+	}
+	if c.recv.role != client && c.recv.role != plain && c.recv.role != pipe && c.recv.role != unset {
+		return
+	}
+	command, ok := commandOf(c.name, c.recv.is == redis)
+	switch {
+	case !ok, command == "FLUSHALL" && poolName.MatchString(c.at(c.pos-2).text): // that closes its connections
+	case only[c.name] && (c.recv.counts() || !c.own[c.name]):
+		c.sent(false, command)
+	case c.recv.is == redis, c.recv.is == named && !strict[command] && (len(c.args) > 0 || !withArguments[command]):
+		c.sent(false, command)
+	default:
+		return
+	}
+	c.notifications()
 }
 
 // arguments finds where each argument is. Those of Ruby may have no brackets.
 func (c *call) arguments() {
-	from, to := c.open+1, 0
+	from, to := c.pos+2, 0
+	last := c.endOf(c.pos)
 	switch {
-	case c.open >= 0:
-		to = min(c.at(c.open).match, len(c.all))
-	case c.lang.id == Ruby && c.block == 0 && c.at(c.pos+1).space && !c.at(c.pos+1).nl:
+	case c.is(c.pos+1, "("):
+		to = min(c.at(c.pos+1).match, len(c.all))
+	case c.is(c.pos+1, "<") && c.at(last).kind == clos:
+		from, to = c.at(last).match+1, last
+	case c.lang.id == Ruby && c.at(c.pos+1).space && !c.at(c.pos+1).nl:
 		tok := c.at(c.pos + 1)
-		if tok.kind != text && tok.kind != num && (tok.kind != word || notNames[tok.text]) && tok.text != "[" && tok.text != ":" &&
+		if tok.kind != text && tok.kind != num && (tok.kind != word || keyword[tok.text]) && tok.text != "[" && tok.text != ":" &&
 			!(tok.kind == sign && (tok.text == "*" || tok.text == "&") && !c.at(c.pos+2).space) {
 			return
 		}
 		from = c.pos + 1
-		for to = from; to < len(c.all) && to < from+maxLook && !c.at(to).nl && c.at(to).kind != clos; to++ {
-			if c.is(to, "do") || c.is(to, "if") || c.is(to, "unless") {
-				break
-			}
+		for to = from; to < from+maxLook && !c.at(to).nl && c.at(to).kind != clos && !c.is(to, "do") && !c.is(to, "if"); to++ {
 			if c.at(to).kind == open && c.at(to).match < len(c.all) {
-				if c.is(to, "{") {
-					c.block = to
-				}
 				to = c.at(to).match
 			}
-		}
-		if c.is(to, "do") {
-			c.block = to
 		}
 	default:
 		return
@@ -62,255 +127,6 @@ func (c *call) arguments() {
 	}
 }
 
-// judge reports the commands of a call, and returns its result.
-func (c *call) judge() value {
-	v := c.recv
-	method := bare(c.at(c.pos).text)
-	if v.self {
-		for _, b := range c.names[method] { // a method of the class itself
-			if b.fn {
-				if w := c.bound(b, method); w.redis() || w.role == other {
-					return w
-				}
-				return c.returnsByName(method)
-			}
-		}
-		if w := c.field(method, c.pos); w.redis() {
-			return w
-		}
-		if class := c.classAround(c.in[c.pos]); class > 0 {
-			v = c.base(&c.blocks[class])
-		}
-		if !v.redis() {
-			return c.returnsByName(method)
-		}
-	}
-	if v.role == other {
-		return c.returnsByName(method)
-	}
-	if !v.redis() {
-		if v = c.stranger(); !v.redis() || v.role == tx {
-			return c.returnsByName(method)
-		}
-	}
-	c.recv = v
-	named := value{role: v.role, lib: v.lib, sure: v.sure, name: method}
-	if (v.class || c.name == "SENTINEL" || c.name == "REDISCLUSTER") && c.made(named, c.pos) {
-		return c.instance(value{role: v.role, lib: v.lib, sure: v.sure, class: true})
-	}
-	e, known := c.effectOf(v.role, c.name)
-	if known && e.yields != unknown {
-		y := value{role: e.yields, lib: v.lib, sure: v.sure}
-		if v.role == plain && y.role == client {
-			y.role = plain
-		}
-		c.yield(y)
-	}
-	switch {
-	case known && e.do != nil:
-		w := e.do(c)
-		if y := c.yields[c.open]; w.begun && (y.role == tx || y.role == pipe) {
-			y.begun = true
-			c.yield(y)
-		}
-		return w
-	case known:
-		if e.sends != "" {
-			c.sent(false, strings.Fields(e.sends)...)
-		}
-		if e.to == unknown {
-			return value{role: other}
-		}
-		if e.to == client && v.role == plain {
-			e.to = plain
-		}
-		return value{role: e.to, lib: v.lib, sure: v.sure, begun: v.begun}
-	case v.role != client && v.role != plain && v.role != pipe && v.role != tx && v.role != pubsub:
-		return value{role: other}
-	}
-	if command, ok := commandOf(method, v.sure && !v.class); ok && c.plausible(command) {
-		c.command(command)
-	} else if v.class {
-		if r, ok := classRole(c.lang.id, method); ok {
-			v.role = r
-		}
-		return c.instance(value{role: v.role, lib: v.lib, sure: v.sure, class: true})
-	}
-	if v.role == pipe || v.role == tx {
-		return v
-	}
-	if saysRedis(method) || strings.HasPrefix(c.name, "GETCLIENT") {
-		return value{role: v.role, lib: v.lib, sure: v.sure}
-	}
-	return value{role: other}
-}
-
-// yield sets the value that a callback of the call receives.
-func (c *call) yield(y value) {
-	if c.open >= 0 {
-		c.yields[c.open] = y
-	}
-	if c.block > 0 {
-		c.yields[c.block] = y
-	}
-}
-
-// returnsByName is the result of a method whose name says Redis: getRedis.
-func (c *call) returnsByName(method string) value {
-	if len(c.args) > 0 && c.at(c.args[0][0]).kind == text && finds[c.name] && saysRedis(c.at(c.args[0][0]).text) {
-		method = c.at(c.args[0][0]).text
-	}
-	if saysRedis(method) {
-		v := c.named(method)
-		c.yield(v)
-		return v
-	}
-	if c.recv.role == other {
-		return value{role: other}
-	}
-	return value{}
-}
-
-// made reports a call that makes a client, if that is a finding in itself.
-func (s *scanner) made(v value, at int) bool {
-	m, ok := makers[fold(v.name)]
-	if !ok || (v.role == queue) != (m.sends != "") {
-		return false
-	}
-	s.keep(at)
-	if m.sends != "" {
-		s.sent(at, false, strings.Fields(m.sends), s.title(v, v.name))
-	} else {
-		s.report(at, "MC601", m.what+" through "+s.title(v, v.name))
-	}
-	return true
-}
-
-// stranger takes an unknown receiver for a client, if the method is distinctive, or ambiguous and the
-// receiver is named like a connection.
-func (c *call) stranger() value {
-	v := value{role: client, lib: c.library(), name: c.recv.name}
-	given := len(c.args) > 0
-	method := c.at(c.pos).text
-	switch {
-	case c.lang.id == Go, c.recv.called && !connectionName.MatchString(v.name) && !pipeName.MatchString(v.name):
-	case distinctive[c.name] && c.name != "XREAD":
-		if (c.name == "SENTINEL" || c.name == "REDISCLUSTER") && method[0] >= 'a' {
-			break
-		}
-		if c.name == "MULTI" && c.handed() { // its function is handed to a transaction, which is reported
-			return c.of(tx)
-		}
-		if c.name == "MULTI" && pipeName.MatchString(v.name) {
-			v.role = pipe
-		}
-		return v
-	case c.name == "CREATETRANSACTION" && c.lang.id == CSharp:
-		if databaseName(v.name) {
-			return v
-		}
-	case c.name == "PIPELINE" && (c.mentions("transaction") || c.lang.id == Python && c.transacts()):
-		return v
-	case c.name == "WATCH" && given && !c.is(c.args[0][0], "[") && (pipeName.MatchString(v.name) || c.transacts()):
-		if pipeName.MatchString(v.name) {
-			v.role = pipe
-		}
-		return v
-	case c.rivals && c.name != "WATCH" && c.name != "PIPELINE", c.lang.id == CSharp || c.lang.id == Java || c.lang.id == Kotlin:
-	case ambiguous[c.name] && connectionName.MatchString(v.name):
-		switch c.name {
-		case "EVAL":
-			if len(c.args) < 2 || c.at(c.args[1][0]).kind != num {
-				return value{}
-			}
-		case "CLIENT":
-			return value{}
-		case "TRANSACTION":
-			if !given || c.lang.id != Python || c.at(c.args[0][0]).kind != word {
-				return value{}
-			}
-		case "KEYS", "SCAN", "PUBLISH", "SUBSCRIBE", "WATCH":
-			if !given {
-				return value{}
-			}
-		}
-		return v
-	}
-	return value{}
-}
-
-// handed reports whether the function around a call is passed to .transaction(…).
-func (c *call) handed() bool {
-	c.survey()
-	return c.helpers[c.blocks[c.function(c.pos)].name]
-}
-
-// databaseName reports whether a name is that of a database of StackExchange.Redis: a unit of
-// work makes transactions, too.
-func databaseName(name string) bool {
-	name = strings.ToLower(name)
-	return strings.Contains(name, "redis") || strings.HasSuffix(name, "db") || strings.HasSuffix(name, "database") ||
-		strings.HasSuffix(name, "cache") || strings.HasPrefix(name, "getdatabase")
-}
-
-// transacts reports whether the file has a transaction, so that watch is part of one.
-func (s *scanner) transacts() bool {
-	s.survey()
-	return s.multi
-}
-
-// survey looks once for a transaction in the file, and for functions that are passed to one.
-func (s *scanner) survey() {
-	if s.helpers != nil {
-		return
-	}
-	s.helpers = map[string]bool{}
-	for i := range s.all {
-		if s.all[i].kind != word || !s.member(i-1) {
-			continue
-		}
-		s.multi = s.multi || strings.EqualFold(s.all[i].text, "multi") || s.is(i, "unwatch")
-		if s.is(i, "transaction") && s.is(i+1, "(") {
-			s.helpers[s.at(i+2).text], s.helpers[s.at(i+4).text] = true, true
-		}
-	}
-	delete(s.helpers, "")
-}
-
-// plausible reports whether a method that is also called so elsewhere can be the command here.
-func (c *call) plausible(command string) bool {
-	if c.recv.class && c.lang.id != PHP && c.lang.id != Go {
-		return distinctive[c.name] || c.lang.id == Ruby
-	}
-	if c.recv.sure {
-		return true
-	}
-	switch command {
-	case "KEYS", "SCAN", "RENAME", "MOVE", "OBJECT", "SCRIPT", "RESTORE", "MIGRATE", "MONITOR", "PUBLISH":
-		return len(c.args) > 0
-	case "SHUTDOWN", "DEBUG", "LATENCY":
-		return false
-	}
-	return true
-}
-
-// through names the method, as a message does.
-func (c *call) through() string { return c.title(c.recv, c.at(c.pos).text) }
-
-func (s *scanner) title(v value, method string) string {
-	title := "Redis"
-	if v.lib != nil {
-		title = v.lib.title
-		if (v.role == pipe || v.role == tx) && v.lib.pipe != "" {
-			title = v.lib.pipe
-		}
-	}
-	if strings.HasSuffix(title, method) {
-		return title
-	}
-	return title + "." + method
-}
-
 // has reports whether an argument has one of these words, or texts.
 func (c *call) has(arg [2]int, names ...string) bool {
 	for i := arg[0]; i < arg[1] && i < arg[0]+maxLook; i++ {
@@ -327,6 +143,14 @@ func (c *call) mentions(names ...string) bool {
 	return slices.ContainsFunc(c.args, func(a [2]int) bool { return c.has(a, names...) })
 }
 
+// constant is the text of a token, or that of the constant that it names.
+func (c *call) constant(i int) string {
+	if text, known := c.constants[c.at(i).text]; known {
+		return text
+	}
+	return c.at(i).text
+}
+
 // number is the number that an argument is.
 func (c *call) number(n int) string {
 	if n < len(c.args) && c.args[n][1] == c.args[n][0]+1 && c.at(c.args[n][0]).kind == num {
@@ -335,29 +159,219 @@ func (c *call) number(n int) string {
 	return ""
 }
 
+// through names the receiver and the method.
+func (c *call) through() string {
+	method := bare(c.at(c.pos).text)
+	tok := c.at(c.pos - 2)
+	if c.member(c.pos-1) && tok.kind == clos && tok.match > 0 && c.at(tok.match-1).kind == word {
+		return c.at(tok.match-1).text + "()." + method
+	}
+	if c.member(c.pos-1) && tok.kind == word {
+		return tok.text + "." + method
+	}
+	return method
+}
+
 // sent reports commands that the call sends.
-func (c *call) sent(named bool, commands ...string) bool {
-	c.keep(c.pos)
-	return c.scanner.sent(c.pos, named, commands, c.through())
+func (c *call) sent(byName bool, commands ...string) bool {
+	return c.scanner.sent(c.pos, byName, commands, c.through())
 }
 
 // tells reports a finding of a rule at the call.
-func (c *call) tells(rule, what string) {
-	c.keep(c.pos)
-	c.report(c.pos, rule, what+" through "+c.through())
-}
+func (c *call) tells(rule, what string) { c.report(c.pos, rule, what+" through "+c.through()) }
 
-// keep remembers in which function a finding is.
-func (s *scanner) keep(at int) { s.funcs[at] = s.funcName(at) }
+var notification = regexp.MustCompile("__key(event|space)@|^notify-keyspace-events$")
 
-// command judges a command that the method is named after.
-func (c *call) command(name string) {
-	switch name {
-	case "XREAD", "XREADGROUP":
-		stream(c)
-	default:
-		c.sent(false, name)
+// notifications reports a pattern, or a setting, of keyspace notifications.
+func (c *call) notifications() {
+	for _, a := range c.args {
+		for i := a[0]; i < a[1] && i < a[0]+maxLook; i++ {
+			if tok := c.at(i); tok.kind == text && notification.MatchString(tok.text) {
+				c.report(i, "MC203", "keyspace notifications through "+c.through())
+				return
+			}
+		}
 	}
 }
 
-func (c *call) of(r role) value { return value{role: r, lib: c.recv.lib, sure: c.recv.sure} }
+// begin reports a transaction. In PHP, and by node-redis' execAsPipeline, it may be a plain pipeline.
+func begin(c *call) {
+	if c.lang.id == PHP && (c.mentions("PIPELINE") || c.number(0) == "2") || c.sentAsPipeline() {
+		return
+	}
+	c.begun = true
+	c.sent(false, "MULTI", "EXEC")
+}
+
+// sentAsPipeline reports whether the commands of a multi are sent without MULTI: in the same chain, or by its variable.
+func (c *call) sentAsPipeline() bool {
+	name := ""
+	for j := c.pos; j > c.pos-8 && j > 0 && name == ""; j-- {
+		if c.is(j, "=") {
+			name = c.at(j - 1).text
+		}
+	}
+	for i := c.pos; i < c.pos+4*maxLook && i < len(c.all); i++ {
+		c.steps++
+		switch fold(c.at(i).text) {
+		case "EXECASPIPELINE", "EXECBATCH", "EXECPIPELINE":
+			return c.lang.id == JS && (name == "" || c.is(i-2, name) || c.is(i+2, name))
+		}
+		if name != "" && i > c.pos && c.is(i, "=") && c.is(i-1, name) || name == "" && (c.at(i).text == ";" || c.is(i, "}")) {
+			return false
+		}
+	}
+	return false
+}
+
+// pipeline is a transaction by default in Python, and elsewhere if its options say so.
+func pipeline(c *call) {
+	atomic := c.lang.id == Python
+	for n, a := range c.args {
+		falsy := slices.Contains([]string{"False", "0", "None"}, c.constant(a[1]-1))
+		switch {
+		case c.lang.id == PHP && c.has(a, "atomic") && c.has(a, "true"):
+			atomic = true
+		case c.lang.id == Python && (c.is(a[0], "transaction") || n == 0 && a[1] == a[0]+1) && falsy:
+			atomic = false
+		case c.lang.id == Python && c.is(a[0], "transaction") && c.recv.is == unknown:
+			c.recv.is = named
+		}
+	}
+	if atomic && (c.recv.counts() || len(c.args) == 0) || c.mentions("REDIS_WRITE_ATOMIC", "REDIS_READ_ATOMIC", "IN_MEMORY_ATOMIC") {
+		c.begun = true
+		c.sent(false, "MULTI", "EXEC")
+	}
+}
+
+// transaction takes a function, and keys, or options, to watch.
+func transaction(c *call) {
+	if c.recv.is == named && (c.lang.id != Python || len(c.args) == 0 || c.at(c.args[0][0]).kind != word) || c.lang.id == Go {
+		return
+	}
+	begin(c)
+	watches := slices.ContainsFunc(c.args, func(a [2]int) bool { return c.is(a[0], "[") && c.has(a, "watch") })
+	if c.lang.id == Python && len(c.args) > 1 && !c.is(c.args[1][0]+1, "=") || c.lang.id == PHP && watches {
+		c.sent(false, "WATCH")
+	}
+}
+
+// end keeps EXEC or DISCARD on a client. Whether they belong to a transaction of the file is known at the end.
+func end(c *call) {
+	if c.recv.is == redis && c.recv.role != pipe {
+		c.funcs[c.pos] = c.function()
+		c.ends = append(c.ends, c)
+	}
+}
+
+// watch needs keys, and a connection.
+func watch(c *call) {
+	if (c.recv.counts() || c.transacts && len(c.args) > 0 && !c.is(c.args[0][0], "[")) && (len(c.args) > 0 || c.lang.id == Go) {
+		c.sent(false, "WATCH")
+	}
+}
+
+// stream judges XREAD and XREADGROUP: with BLOCK they hold up others. That of go-redis blocks unless it is told not to.
+func stream(c *call) {
+	name := "XREAD"
+	if strings.Contains(c.name, "GROUP") {
+		name = "XREADGROUP"
+	}
+	c.streams(name, false)
+}
+
+func (c *call) streams(name string, byName bool) {
+	if c.mentions("block", "blockms", "withblock") || c.lang.id == Go && !byName || c.lang.id == PHP && name == "XREAD" && len(c.args) > 3 {
+		if _, what := c.ruleFor(name, byName); what != "" {
+			c.tell(c.pos, "MC302", name+" with BLOCK through "+c.through()+"; "+what)
+		}
+		return
+	}
+	c.sent(byName, name)
+}
+
+func selectDB(c *call) {
+	for n := range c.args {
+		if n > 0 && !c.has(c.args[n], "db") {
+			break
+		}
+		if db := c.number(n); db != "" && db != "0" {
+			c.tells("MC603", "a database other than 0")
+		}
+	}
+}
+
+// eval judges a script by the number of its keys.
+func eval(c *call) {
+	for _, n := range []int{1, 2} {
+		if number := c.number(n); number != "" {
+			c.scriptKeys(number)
+			return
+		}
+	}
+}
+
+func (c *call) scriptKeys(n string) {
+	verdict := c.profile.Rule("EVAL").Verdict
+	switch {
+	case c.sent(false, "EVAL"), verdict != proxycompat.OneKey && verdict != proxycompat.SameSlot:
+	case n == "0" && verdict == proxycompat.OneKey:
+		c.tells("MC502", "a script without keys")
+	case n != "0" && n != "1" && n[0] >= '1' && n[0] <= '9':
+		c.tells("MC501", "a script with "+n+" keys")
+	}
+}
+
+func defineCommand(c *call) {
+	for _, a := range c.args {
+		for i := a[0]; i < a[1] && i < a[0]+maxLook; i++ {
+			if c.is(i, "numberOfKeys") && c.is(i+1, ":") && c.at(i+2).kind == num {
+				c.scriptKeys(c.at(i + 2).text)
+			}
+		}
+	}
+}
+
+// subcommand is a command that has one: other methods of this name have none.
+func subcommand(c *call) {
+	if len(c.args) > 0 && (c.recv.is == redis || c.at(c.args[0][0]).kind == text) {
+		c.sent(false, c.name)
+		c.notifications()
+	}
+}
+
+// noArguments is a command of this name only without arguments; in JavaScript there may be a callback.
+func noArguments(c *call) {
+	if len(c.args) == 0 || c.lang.id == JS && len(c.args) == 1 && c.recv.is == redis {
+		c.sent(false, c.name)
+	}
+}
+
+// atLeast is a command that is sent if there are more arguments than this.
+func atLeast(n int, command string) func(*call) {
+	return func(c *call) {
+		if len(c.args) > n || len(c.args) == n && c.has(c.args[n-1], "Duration", "TimeUnit") {
+			c.sent(false, command)
+		}
+	}
+}
+
+// made reports a client or a queue that is a finding in itself.
+func (s *scanner) made(i int) {
+	m, ok := makers[fold(bare(s.at(i).text))]
+	class := upper(s.at(i).text) || s.member(i-1) && upper(s.at(i-2).text) && s.lang.id == Ruby || s.at(i).text[0] == 'c'
+	if !ok || !class {
+		return
+	}
+	v := s.lookup(s.at(i).text, i)
+	if s.member(i-1) && v.is != redis {
+		v = s.ending(i - 2)
+	}
+	if v.is == redis && (v.role == queue) == (m.sends != "") {
+		if m.sends != "" {
+			s.sent(i, false, strings.Fields(m.sends), s.at(i).text)
+		} else {
+			s.report(i, "MC601", m.what+" through "+s.at(i).text)
+		}
+	}
+}

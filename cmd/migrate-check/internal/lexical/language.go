@@ -31,37 +31,35 @@ type language struct {
 	endings  []string
 	comments []string // how a comment begins that ends with its line
 	strings  []quotes
-	// indents says that functions and classes end with their indentation. Words in middle stand
-	// at the indentation of a function without ending it.
+	// indents says that a block ends with its indentation. Words in middle stand at the indentation of a
+	// function without ending it.
 	indents bool
 	middle  map[string]bool
-	// lines says that a brace stands on the line of its head.
-	lines bool
+	// methods says that a method has no word before its name that says so.
+	methods bool
 	// typeFirst says that a type stands before a name, and not behind a colon.
 	typeFirst bool
-	// wildcards says that an import may bring in names without naming them.
-	wildcards bool
 	// hoists says that an assignment declares a name in the function around it.
 	hoists bool
 }
 
 // languages are in the order of their constants.
 var languages = []language{
-	{id: Go, name: "go", endings: []string{".go"}, lines: true, comments: slashes,
+	{id: Go, name: "go", endings: []string{".go"}, comments: slashes,
 		strings: []quotes{doubleQuoted, singleQuoted, {begin: "`", end: "`", lines: true}}},
-	{id: Java, name: "java", endings: []string{".java"}, typeFirst: true, wildcards: true, comments: slashes,
+	{id: Java, methods: true, name: "java", endings: []string{".java"}, typeFirst: true, comments: slashes,
 		strings: []quotes{{begin: `"""`, end: `"""`, escapes: true, lines: true}, doubleQuoted, singleQuoted}},
-	{id: Kotlin, name: "kotlin", endings: []string{".kt", ".kts"}, lines: true, wildcards: true, comments: slashes,
+	{id: Kotlin, name: "kotlin", endings: []string{".kt", ".kts"}, comments: slashes,
 		strings: []quotes{{begin: `"""`, end: `"""`, lines: true, hole: "${"}, {begin: `"`, end: `"`, escapes: true, hole: "${"},
 			singleQuoted, {begin: "`", end: "`"}}},
 	{id: Python, name: "py", endings: []string{".py", ".pyi"}, indents: true, hoists: true, comments: []string{"#"},
 		// Also in a raw string a backslash keeps a quote from ending it.
 		strings: []quotes{{first: pythonFirst, pattern: opening(`([rRbBuUfFtT]{0,3})("""|''')`), escapes: true, lines: true},
 			{first: pythonFirst, pattern: opening(`([rRbBuUfFtT]{0,3})(["'])`), escapes: true}}},
-	{id: JS, name: "js", endings: []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}, lines: true, comments: slashes,
+	{id: JS, methods: true, name: "js", endings: []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}, comments: slashes,
 		strings: []quotes{doubleQuoted, singleQuoted, {begin: "`", end: "`", escapes: true, hole: "${", lines: true},
 			{begin: "/", regex: true, operand: true}}},
-	{id: CSharp, name: "cs", endings: []string{".cs"}, typeFirst: true, wildcards: true, comments: slashes,
+	{id: CSharp, methods: true, name: "cs", endings: []string{".cs"}, typeFirst: true, comments: slashes,
 		strings: []quotes{{first: `@$"`, pattern: opening(`([@$]{0,4})("{3,20})`), lines: true, raw: true},
 			{first: `@$"`, pattern: opening(`([@$]{0,4})(")`), escapes: true}, singleQuoted}},
 	{id: PHP, name: "php", endings: []string{".php", ".phtml", ".inc"}, typeFirst: true, hoists: true, comments: []string{"//", "#"},
@@ -69,7 +67,7 @@ var languages = []language{
 			{begin: "'", end: "'", escapes: true, lines: true},
 			{first: "<", pattern: opening(`(<<<[ "']*')(P+)`), heredoc: true},
 			{first: "<", pattern: opening(`(<<<[ "']*)(P+)`), heredoc: true, hole: "$"}}},
-	{id: Ruby, name: "rb", endings: []string{".rb", ".rake"}, indents: true, hoists: true, wildcards: true, comments: []string{"#"},
+	{id: Ruby, name: "rb", endings: []string{".rb", ".rake"}, indents: true, hoists: true, comments: []string{"#"},
 		middle: words("rescue ensure else"),
 		strings: []quotes{{begin: `"`, end: `"`, escapes: true, hole: "#{", lines: true},
 			{begin: "`", end: "`", escapes: true, hole: "#{", lines: true},

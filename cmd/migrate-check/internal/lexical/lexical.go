@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -9,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// Scan returns the places in a file whose commands the proxy does not serve. A file of no known language has none.
+// Scan returns the commands in a file that the proxy does not serve. A file of no known language has none.
 // Scan reads no file: path tells the language, and is repeated in the findings.
 func Scan(p *proxycompat.Profile, path string, src []byte) []finding.Finding {
 	if lang := LanguageOf(path); lang != None {
@@ -21,16 +22,21 @@ func Scan(p *proxycompat.Profile, path string, src []byte) []finding.Finding {
 
 // scan looks at a file of a language, and tells how much was done. One that is no UTF-8 is text of an older encoding,
 // unless it has a zero byte.
-func scan(p *proxycompat.Profile, lang Language, path, src string) (all []finding.Finding, steps int) {
-	if !mentioned(src) || !utf8.ValidString(src) && strings.Contains(src[:min(len(src), 8000)], "\x00") {
+func scan(p *proxycompat.Profile, lang Language, name, src string) (all []finding.Finding, steps int) {
+	if !mentioned(src) && !saysPath(name) || !utf8.ValidString(src) && strings.Contains(src[:min(len(src), 8000)], "\x00") {
 		return nil, 0
 	}
 	if lang == Lua {
-		return scanLua(p, path, src), 0
+		return scanLua(p, name, src), 0
 	}
-	sc := newScanner(p, &languages[lang-1], path, lex(lang, src))
+	sc := newScanner(p, &languages[lang-1], name, lex(lang, src))
 	sc.run()
 	return sc.findings(), sc.steps
+}
+
+// saysPath reports whether a file, or its folder, is named after Redis.
+func saysPath(name string) bool {
+	return redisModule.MatchString(path.Base(path.Dir(name)) + "/" + path.Base(name))
 }
 
 // mentioned reports whether a file may use a client: one has a word of these.

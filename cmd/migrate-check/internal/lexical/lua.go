@@ -62,7 +62,6 @@ func (s *scanner) script(i int) {
 	for _, at := range luaCalls(t) {
 		if name, ok := refusedInScript(t.at(at + 4).text); ok && !seen[name] && name != "TIME" {
 			seen[name] = true
-			s.keep(i)
 			s.tell(i, "MC504", name+" in a script")
 		}
 	}

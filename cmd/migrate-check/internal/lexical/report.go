@@ -66,6 +66,9 @@ func (s *scanner) tell(at int, rule, message string) {
 			return
 		}
 	}
+	if _, known := s.funcs[at]; !known {
+		s.funcs[at] = s.function()
+	}
 	s.reports[at] = append(s.reports[at], &report{rule: rule, message: message + " (" + rule + ")"})
 }
 

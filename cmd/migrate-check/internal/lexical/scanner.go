@@ -1,130 +1,181 @@
 package lexical
 
 import (
-	"strings"
-
 	"github.com/unwatch/unwatch/proxycompat"
 )
 
-// scanner looks at one file.
+// scanner searches one file.
 type scanner struct {
 	*tokens
-	profile *proxycompat.Profile
-	lang    *language
-	path    string
-	blocks  []block
-	up      []int                 // by token: the bracket around it, -1 if there is none
-	in      []int                 // by token: the innermost block
-	names   map[string][]*binding // the bindings of each name, in order
-	taken   map[int][]string      // by a value that is destructured: the names
-	sources map[string]string     // by such a name: its member
-	globals map[string]bool
-	paths   map[string]string // imports by their last word
-	libs    []*library        // the imports of client libraries
-	found   bool              // something in the file says Redis
-	rivals  bool              // the file imports another library that publishes and subscribes
-	chains  map[int]evaluated // by the token where an expression begins
-	yields  map[int]value     // by the bracket of arguments, or of a block: the value that a callback receives
-	reports map[int][]*report
-	funcs   map[int]string
-	begun   bool            // a transaction was reported
-	ends    []*call         // EXEC and DISCARD on a client
-	multi   bool            // the file has a transaction
-	helpers map[string]bool // functions that are handed to one
-	depth   int
-	effects map[role]map[string]effect
-	steps   int
+	profile   *proxycompat.Profile
+	lang      *language
+	path      string
+	up        []int              // by token: the bracket around it, -1 if there is none
+	names     map[string][]bound // the declarations of each name, in order
+	next      map[string][]bound // those of the present pass
+	imported  bool               // the file imports a client library
+	rivals    bool               // the file imports another library that publishes and subscribes
+	transacts bool               // it calls multi, so that watch is part of a transaction
+	begun     bool               // a transaction was reported
+	ends      []*call            // EXEC and DISCARD on a client
+	reports   map[int][]*report
+	heads     []head // of the functions and classes around the present token
+	funcs     map[int]string
+	own       map[string]bool   // the functions of the file, by folded name
+	constants map[string]string // names that are assigned a string or a number
+	depth     int
+	steps     int
 }
 
-// evaluated is the value of an expression, and the token behind it.
-type evaluated struct {
-	value value
-	next  int
-}
-
-// value is the result of evaluating an expression.
-type value struct {
-	role   role
-	lib    *library
-	sure   bool   // traced to a library; if false, guessed from a name
-	class  bool   // a module or a class
-	called bool   // the result of a call
-	self   bool   // this, self
-	name   string // the last word of the expression
-	begun  bool   // a pipeline or transaction that was reported
-	konst  bool   // a constant
-	text   string // its text
-}
-
-// redis reports whether it is something of Redis.
-func (v value) redis() bool { return v.role != unknown && v.role != other }
-
-// maxDepth limits the recursion through expressions and names.
-const maxDepth = 60
-
-// maxLook limits the tokens that are read ahead.
-const maxLook = 80
+// maxLook limits the tokens that are read ahead, maxDepth the links of a chain of calls, maxBound the declarations
+// of a name, and maxName the length of a string that is the name of a service.
+const (
+	maxLook  = 80
+	maxDepth = 25
+	maxBound = 1000
+	maxName  = 40
+)
 
 func newScanner(p *proxycompat.Profile, lang *language, path string, t *tokens) *scanner {
-	return &scanner{tokens: t, profile: p, lang: lang, path: path, names: map[string][]*binding{}, taken: map[int][]string{},
-		sources: map[string]string{},
-		globals: map[string]bool{}, paths: map[string]string{}, chains: map[int]evaluated{}, yields: map[int]value{},
-		reports: map[int][]*report{}, funcs: map[int]string{}, effects: effects}
+	return &scanner{tokens: t, profile: p, lang: lang, path: path, names: map[string][]bound{}, reports: map[int][]*report{},
+		funcs: map[int]string{}, own: map[string]bool{}, constants: map[string]string{}}
 }
 
 func (s *scanner) run() {
-	s.structure()
-	s.bindings()
-	s.gate()
-	if !s.found {
+	s.brackets()
+	if !s.usesRedis() {
 		return
 	}
-	for i := range s.all {
-		if s.begins(i) {
-			s.chain(i)
-		}
-		if s.all[i].kind == text {
+	s.next = s.names
+	s.pass(s.declare)
+	s.next = map[string][]bound{} // a field may be declared behind its use
+	s.pass(s.declare)
+	s.names = s.next
+	s.pass(func(i int) {
+		switch s.all[i].kind {
+		case word:
+			s.called(i)
+		case text:
 			s.text(i)
 		}
+	})
+	if !s.begun {
+		for _, c := range s.ends {
+			c.sent(false, c.name)
+		}
 	}
-	s.finish()
 }
 
-// gate sets found if the code has a name that says Redis, or methods that only its clients have.
-func (s *scanner) gate() {
-	watch, multi := false, false
+// pass visits each token, with the functions around it in heads.
+func (s *scanner) pass(visit func(int)) {
+	s.heads = nil
 	for i := range s.all {
-		if s.found && (s.lang.id != CSharp || len(s.libs) > 0) {
-			return
+		s.steps++
+		s.enter(i)
+		visit(i)
+	}
+}
+
+// brackets finds the bracket around each token.
+func (s *scanner) brackets() {
+	s.up = make([]int, len(s.all))
+	around := []int{-1}
+	for i := range s.all {
+		if n := len(around) - 1; n > 0 && s.all[around[n]].match == i {
+			around = around[:n]
 		}
+		s.up[i] = around[len(around)-1]
+		if s.all[i].kind == open && s.all[i].match < len(s.all) {
+			around = append(around, i)
+		}
+	}
+}
+
+// usesRedis reports whether a name in the code, or the path, says Redis, or methods are called that only clients of
+// Redis have.
+func (s *scanner) usesRedis() bool {
+	found, watch, multi := saysPath(s.path), false, false
+	for i := range s.all {
 		name := s.all[i].text
-		if s.all[i].kind == text && len(name) < maxName && s.is(i-1, "(") && saysRedis(name) { // app('redis')
-			s.found = true
+		switch {
+		case s.all[i].kind == text:
+			path := s.is(i-1, "(") || s.lang.id == JS || s.lang.id == Go || s.lang.id == Ruby
+			found = found || path && len(name) < maxName && redisModule.MatchString(name)
+		case s.all[i].kind != word:
+		case name == "IConnectionMultiplexer", name == "ConnectionMultiplexer":
+			found, s.imported = true, true
+		case redisModule.MatchString(name), redisName.MatchString(name), name == "Sidekiq", name == "Resque":
+			found = true
+		case s.member(i - 1):
+			method := fold(name)
+			watch = watch || method == "WATCH" || dataCommands[method]
+			multi = multi || method == "MULTI" || method == "MULTIEXEC" || method == "UNWATCH"
 		}
-		if s.all[i].kind != word {
+	}
+	s.transacts = multi
+	return found || watch && multi
+}
+
+// head is the beginning of a function or a class.
+type head struct {
+	column int // of the line that it begins on
+	name   string
+	class  bool
+}
+
+// enter keeps heads: one ends at a line that begins no further right.
+func (s *scanner) enter(i int) {
+	tok := s.at(i)
+	if tok.nl && tok.kind != clos && tok.text != "{" && !s.lang.middle[tok.text] {
+		column := s.column(i)
+		n := len(s.heads)
+		for n > 0 && s.heads[n-1].column >= column {
+			n--
+		}
+		s.heads = s.heads[:n]
+	}
+	before, after := s.at(i-1).text, s.at(i+1).text
+	assigned := (after == "=" || after == ":") && (s.is(i+2, "function") || s.is(i+2, "async"))
+	if tok.kind != word || s.member(i-1) && !s.is(i-2, "self") && !assigned {
+		return
+	}
+	class := classWords[before] && s.at(i-1).kind == word
+	fn := assigned || defines[before] || before == "." && s.is(i-3, "def") || before == ")" && s.is(s.at(i-1).match-1, "func")
+	if !class && !fn && after == "(" && s.lang.methods && !control[tok.text] && before != "new" && before != "?" {
+		end := s.at(i+1).match + 1
+		fn = s.is(end, "{") || s.is(end, "throws") || s.is(end, "=>") && s.lang.id == CSharp || s.is(end, ":") && s.lang.id == JS
+	}
+	if class || fn {
+		s.own[fold(tok.text)] = true
+		s.heads = append(s.heads, head{column: s.lineColumn(i), name: bare(tok.text), class: class})
+		if len(s.heads) > maxDepth {
+			s.heads = s.heads[1:]
+		}
+	}
+}
+
+// lineColumn is the column of the line that a token is on.
+func (s *scanner) lineColumn(i int) int {
+	for j := i; j > i-maxLook && j >= 0; j-- {
+		if s.at(j).nl {
+			return s.column(j)
+		}
+	}
+	return s.column(i)
+}
+
+// function is the name of the present function, with its class; "" outside of functions.
+func (s *scanner) function() string {
+	for n := len(s.heads) - 1; n >= 0; n-- {
+		if s.heads[n].class {
 			continue
 		}
-		switch {
-		case strings.Contains(name, "ConnectionMultiplexer"): // the project imports it for all its files
-			s.found = true
-			s.libs = append(s.libs, libraryOf(CSharp, "StackExchange.Redis"))
-		case redisModule.MatchString(name), redisName.MatchString(name), name == "Sidekiq", name == "Resque":
-			s.found = true
-		case s.member(i - 1):
-			fold := fold(name)
-			watch = watch || fold == "WATCH" || dataCommands[fold]
-			multi = multi || fold == "MULTI" || fold == "MULTIEXEC" || fold == "GETSUBSCRIBER" || distinctive[fold] && dataCommands[fold]
-			s.found = s.found || watch && multi
+		for c := n - 1; c >= 0; c-- {
+			if s.heads[c].class {
+				return s.heads[c].name + "." + s.heads[n].name
+			}
 		}
+		return s.heads[n].name
 	}
-	if redisModule.MatchString(s.path) {
-		s.found = true
-	}
+	return ""
 }
-
-// maxName limits the length of a string that is the name of a service.
-const maxName = 40
-
-// dataCommands are methods for data that only clients of Redis have.
-var dataCommands = words("HSET HGET HGETALL HMSET HINCRBY ZADD ZRANGE ZREM ZCARD ZSCORE SADD SREM SMEMBERS SISMEMBER LPUSH RPUSH LRANGE SETEX " +
-	"SETNX INCRBY HSETASYNC")

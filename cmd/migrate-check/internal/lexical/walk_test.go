@@ -99,8 +99,9 @@ func TestMessage(t *testing.T) {
 	src := "import redis\n\nclass A:\n    def take(self, r: redis.Redis):\n        pipe = r.pipeline()\n" +
 		"        pipe.watch('k')\n        pipe.multi()\n        pipe.execute()\n"
 	found := lexical.Scan(proxycompat.Codis32(), "a.py", []byte(src))
-	require.Len(t, found, 2)
-	assert.Equal(t, "MULTI and EXEC through redis-py's Redis.pipeline; the proxy refuses them (MC102)", found[0].Message)
-	assert.Equal(t, "WATCH through redis-py's Pipeline.watch; the proxy refuses it (MC101)", found[1].Message)
+	require.Len(t, found, 3)
+	assert.Equal(t, "MULTI and EXEC through r.pipeline; the proxy refuses them (MC102)", found[0].Message)
+	assert.Equal(t, "WATCH through pipe.watch; the proxy refuses it (MC101)", found[1].Message)
+	assert.Equal(t, "MULTI and EXEC through pipe.multi; the proxy refuses them (MC102)", found[2].Message)
 	assert.Equal(t, "A.take", found[0].Func)
 }

@@ -53,7 +53,7 @@ class Cart
     public function predis()
     {
         $responses = $this->predis->transaction(['cas' => true, 'watch' => 'a'], function ($tx) { // want MC102 MC101
-            $tx->multi();
+            $tx->multi(); // want MC102
             $tx->set('a', 'b');
         });
         $this->injected->blpop(['jobs'], 5); // want MC301

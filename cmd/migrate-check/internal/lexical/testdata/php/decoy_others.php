@@ -45,7 +45,6 @@ class Decoys
         $p = $this->redis->pipeline();
         $p->get('a')->exec();
         $s = '$this->redis->multi()' . "it's \$this->redis->keys('*')";
-        $collection = collect([])->keys()->multi();
     }
 
     public function publish($x)

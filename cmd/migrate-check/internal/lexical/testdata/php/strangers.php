@@ -23,12 +23,5 @@ class Table
         $loop = (new Client())->pubSubLoop(); // want MC201
         $loop->subscribe('a'); // want MC201
         $loop->unsubscribe(); // want MC201
-        $own = new class extends \Redis {
-            public function get($key)
-            {
-                return parent::get($key);
-            }
-        };
-        $own->flushAll(); // want MC701
     }
 }

@@ -28,7 +28,7 @@ class Inventory:
                     if left < n:
                         pipe.unwatch()  # want MC103
                         return False
-                    pipe.multi()
+                    pipe.multi()  # want MC102
                     pipe.decrby(key, n)
                     pipe.execute()
                     return True
@@ -81,7 +81,7 @@ class Inventory:
 def transfer(r: redis.Redis, src, dst):
     def move(pipe):
         n = int(pipe.get(src))
-        pipe.multi()
+        pipe.multi()  # want MC102
         pipe.set(dst, n)
 
     r.transaction(move, src)  # want MC101 MC102

@@ -31,7 +31,7 @@ class Store:
     def move(self, job, key):
         with self.connection.pipeline() as pipe:  # want MC102
             pipe.watch(key)  # want MC101
-            pipe.multi()
+            pipe.multi()  # want MC102
             pipe.execute()
         with job.queue.connection.pipeline(transaction=False) as pipe:
             pipe.execute()
@@ -43,8 +43,7 @@ class Store:
         self._pubsub.subscribe('a')  # want MC201
         pubsub.unsubscribe()  # want MC201
 
-    def servers(self, sentinel):
-        sentinel.Sentinel([('a', 1)])  # want MC601
+    def servers(self):
         self.client.config_set('save', '')  # want MC701
 
     def script(self, client, code):
