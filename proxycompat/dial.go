@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +26,56 @@ const dialTimeout = 5 * time.Second
 // its handshake ignores ctx, so that a peer that never answers blocks the dial for ever.
 func TLSDialer(config *tls.Config) DialFunc {
 	return HelloDialer((&tls.Dialer{NetDialer: new(net.Dialer), Config: config}).DialContext)
+}
+
+// RoundRobinDialer returns a dialer that spreads connections over several proxies in front of one store:
+//
+//	addrs := []string{"proxy-0:19000", "proxy-1:19000"}
+//	opts := proxycompat.Options(profile, addrs[0])
+//	opts.Dialer = proxycompat.RoundRobinDialer(opts.Dialer, addrs...)
+//
+// Each dial begins with the next address, and goes on to the others while none accepts. The address that
+// it is called with has no effect, unless addrs is empty. If ctx has a deadline, each address gets an equal share of
+// the time that is left. The dialer sends nothing: it does not notice that a proxy hangs, or that the addresses lead to
+// different stores. A command that hangs ends by its timeout, and its next connection is likely to another proxy.
+//
+// After a restart of a proxy, its clients come back as their connections are replaced: see ConnMaxLifetime of
+// redis.Options. A nil inner is [HelloDialer] over a net.Dialer.
+func RoundRobinDialer(inner DialFunc, addrs ...string) DialFunc {
+	if inner == nil {
+		inner = HelloDialer(nil)
+	}
+	addrs = slices.Clone(addrs)
+	var dials atomic.Uint64
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if len(addrs) == 0 {
+			return inner(ctx, network, addr)
+		}
+		first := dials.Add(1) - 1
+		var errs []error
+		for i := range addrs {
+			at := addrs[(first+uint64(i))%uint64(len(addrs))]
+			conn, err := dialShare(ctx, inner, network, at, len(addrs)-i)
+			if err == nil {
+				return conn, nil
+			}
+			errs = append(errs, err)
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		return nil, dialError(network, errors.Join(errs...))
+	}
+}
+
+// dialShare dials within the n-th part of the time that ctx has left.
+func dialShare(ctx context.Context, dial DialFunc, network, addr string, n int) (net.Conn, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(n))
+		defer cancel()
+	}
+	return dial(ctx, network, addr)
 }
 
 // dialWithin dials until ctx ends, or for dialTimeout if ctx has no deadline, also if dial ignores ctx: then its

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -23,4 +25,15 @@ func ExampleProfile_Check() {
 	// true
 	// WATCH is refused, so optimistic transactions cannot work
 	// a single-key compare-and-set script under a lock
+}
+
+func ExampleRoundRobinDialer() {
+	profile, proxies := proxycompat.Codis32(), []string{"codis-0:19000", "codis-1:19000"}
+	// snippet:proxies
+	options := proxycompat.Options(profile, proxies[0])
+	options.Dialer = proxycompat.RoundRobinDialer(options.Dialer, proxies...)
+	rdb := redis.NewClient(options)
+	// endsnippet
+	fmt.Println(rdb.Close())
+	// Output: <nil>
 }
