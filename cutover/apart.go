@@ -26,41 +26,89 @@ const (
 	probeLife = time.Minute
 )
 
-var masterFields = [2]string{"SweepConfig.Masters", "SweepConfig.NewMasters (-new-masters)"}
+var (
+	masterFields = [2]string{"SweepConfig.Masters (-old-masters)", "SweepConfig.NewMasters (-new-masters)"}
+	proxyFields  = [2]string{"SweepConfig.Proxies (-old)", "SweepConfig.NewProxies (-new)"}
+)
 
 // errApart is a wrong set-up that a probe key has shown.
 type errApart struct{ have, do string }
 
 func (e errApart) Error() string { return e.have }
 
+// CheckStores returns an error unless the first condition of [Store.Preflight] is met: the stores are two, and the
+// Masters and Proxies of cfg are those of their store. Call it before a Sweep or a Verify, which believe cfg. It writes
+// the probe keys of a Preflight, and waits for a store that is away for up to cfg.MaxOutage.
+func (s *Store) CheckStores(ctx context.Context, cfg SweepConfig) error {
+	err := s.invalid
+	if err == nil {
+		err = s.gate.Enter()
+	}
+	if err != nil {
+		return redisx.Fail("cutover", "check stores", rmw.Key{}, 0, err)
+	}
+	defer s.gate.Leave()
+	away := newOutage(cfg, new(Scanned))
+	err = s.checkApart(ctx, cfg)
+	for away.another(ctx, err) {
+		err = s.checkApart(ctx, cfg)
+	}
+	if err == nil {
+		return nil
+	}
+	if wrong, ok := errors.AsType[errApart](err); ok {
+		err = fmt.Errorf("%w: %s: %s", rmw.ErrInvalid, wrong.have, wrong.do)
+	}
+	return redisx.Fail("cutover", "check stores", rmw.Key{}, 0, redisx.Blame(ctx, err))
+}
+
 // apart is the condition that the sides are different stores, that both clients of a Side are of one store,
 // and that the masters are those of their side. It writes probe keys and deletes them.
 func (s *Store) apart(ctx context.Context, cfg SweepConfig) Gate {
 	g := Gate{Name: gateApart, Have: "different", Need: "different servers", State: GateOpen}
-	for side, masters := range [][]Scanner{cfg.Masters, cfg.NewMasters} {
-		err := s.probe(ctx, protocol.Side(side), masters)
-		if err == nil {
-			continue
-		}
+	if err := s.checkApart(ctx, cfg); err != nil {
 		wrong := errApart{"not seen", redisx.WithoutArguments(err).Error() + ": permit SET, EXISTS and DEL of keys ~cutover:probe:*, and see that both stores and their masters answer"}
 		_ = errors.As(err, &wrong)
 		g.State, g.Have, g.Do = GateClosed, wrong.have, wrong.do
-		return g
 	}
 	return g
 }
 
-// probe writes keys through the side, and looks for them through its Store, on its masters, and in the other side.
-func (s *Store) probe(ctx context.Context, side protocol.Side, masters []Scanner) error {
+func (s *Store) checkApart(ctx context.Context, cfg SweepConfig) error {
+	if err := s.probe(ctx, protocol.Old, cfg.Masters, cfg.Proxies); err != nil {
+		return err
+	}
+	return s.probe(ctx, protocol.New, cfg.NewMasters, cfg.NewProxies)
+}
+
+// probe writes keys through the side, and looks for them through its proxies and its Store, on its masters, and in
+// the other side.
+func (s *Store) probe(ctx context.Context, side protocol.Side, masters []Scanner, proxies []Commands) error {
 	prefix := internalPrefix + "probe:" + rand.Text() + ":"
 	names := make([]string, probesPerMaster*max(len(masters), 1))
 	for i := range names {
-		names[i] = fmt.Sprint(prefix, i)
+		names[i] = prefix + rand.Text() // twemproxy's fnv1a_64 takes names that differ in few bytes to one server
 	}
-	if _, err := s.writeProbes(ctx, side, names); err != nil {
-		return err // keys that were written expire
+	if len(proxies) == 0 {
+		proxies = []Commands{s.mover.clients[side]}
 	}
-	defer s.deleteProbes(ctx, side, names)
+	for i, proxy := range proxies {
+		seen, err := s.writeProbes(ctx, side, proxy, names)
+		if err != nil {
+			if len(proxies) > 1 {
+				err = fmt.Errorf("number %d of %s: %w", i+1, proxyFields[side], err)
+			}
+			return err // keys that were written expire
+		}
+		defer s.deleteProbes(ctx, proxy, names)
+		if i > 0 && seen < len(names) {
+			return errApart{
+				"a wrong address",
+				fmt.Sprintf("number %d of %s lacks %d of %d keys that are written through the first one: name proxies of one store only, "+
+					"and its servers in %s", i+1, proxyFields[side], len(names)-seen, len(names), masterFields[side]),
+			}
+		}
+	}
 	v, err := s.stores[side].Read(ctx, rmw.Key{Name: names[0]})
 	switch {
 	case err != nil:
@@ -74,11 +122,12 @@ func (s *Store) probe(ctx context.Context, side protocol.Side, masters []Scanner
 	if err = s.onMasters(ctx, side, masters, names, prefix); err != nil {
 		return err
 	}
-	seen, err := s.writeProbes(ctx, side.Other(), names)
+	other := s.mover.clients[side.Other()]
+	seen, err := s.writeProbes(ctx, side.Other(), other, names)
 	if err != nil {
 		return err
 	}
-	defer s.deleteProbes(ctx, side.Other(), names)
+	defer s.deleteProbes(ctx, other, names)
 	if seen > 0 {
 		return errApart{
 			"one store",
@@ -90,8 +139,8 @@ func (s *Store) probe(ctx context.Context, side protocol.Side, masters []Scanner
 }
 
 // writeProbes writes the keys that do not exist, and returns how many do. A write is never answered by a replica.
-func (s *Store) writeProbes(ctx context.Context, side protocol.Side, names []string) (seen int, err error) {
-	cmds, err := s.inPipeline(ctx, s.mover.clients[side], names, "set", "cutover", "px", probeLife.Milliseconds(), "nx")
+func (s *Store) writeProbes(ctx context.Context, side protocol.Side, client pipeliner, names []string) (seen int, err error) {
+	cmds, err := s.inPipeline(ctx, client, names, "set", "cutover", "px", probeLife.Milliseconds(), "nx")
 	for _, cmd := range cmds {
 		if errors.Is(cmd.Err(), redis.Nil) {
 			seen++
@@ -104,8 +153,8 @@ func (s *Store) writeProbes(ctx context.Context, side protocol.Side, names []str
 }
 
 // deleteProbes deletes the keys. Those of a DEL that fails expire.
-func (s *Store) deleteProbes(ctx context.Context, side protocol.Side, names []string) {
-	_, _ = s.inPipeline(ctx, s.mover.clients[side], names, "del")
+func (s *Store) deleteProbes(ctx context.Context, client pipeliner, names []string) {
+	_, _ = s.inPipeline(ctx, client, names, "del")
 }
 
 // onMasters looks for the keys on the masters of the side. Each key is on one of them, and each of them has keys.
@@ -170,11 +219,14 @@ func (s *Store) probesOn(ctx context.Context, master Scanner, names []string, pr
 	}
 }
 
+// pipeliner is a client that has pipelines.
+type pipeliner interface{ Pipeline() redis.Pipeliner }
+
 // inPipeline sends the command for each name once: a SET NX that is repeated would see its own key. It
 // returns the first error that is not a nil reply.
-func (s *Store) inPipeline(ctx context.Context, client interface{ Pipeline() redis.Pipeliner },
-	names []string, command string, args ...any,
-) ([]*redisx.Command, error) {
+func (s *Store) inPipeline(ctx context.Context, client pipeliner, names []string, command string, args ...any) (
+	[]*redisx.Command, error,
+) {
 	var cmds []*redisx.Command
 	for _, name := range names {
 		cmds = append(cmds, &redisx.Command{Cmd: redis.NewCmd(ctx, append([]any{command, name}, args...)...)})

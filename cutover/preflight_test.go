@@ -2,7 +2,10 @@ package cutover_test
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -244,7 +248,7 @@ func TestPreflightTellsStoresApart(t *testing.T) {
 		},
 		"an old master of another store": {
 			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) { cfg.Masters = cfg.NewMasters[:1] },
-			want:  "a wrong master: number 1 of SweepConfig.Masters has no key",
+			want:  "a wrong master: number 1 of SweepConfig.Masters (-old-masters) has no key",
 		},
 		"a master is left out": {
 			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) { cfg.NewMasters = cfg.NewMasters[:1] },
@@ -253,6 +257,31 @@ func TestPreflightTellsStoresApart(t *testing.T) {
 		"a client of the other store": {
 			setUp: func(_ *rig, sides *[2]cutover.Side, _ *cutover.SweepConfig) { sides[1].Redis = sides[0].Redis },
 			want:  "one store: 64 of 64",
+		},
+		"two addresses": {
+			setUp: func(_ *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+				cfg.Proxies = []cutover.Commands{sides[0].Redis, sides[0].Redis}
+				cfg.NewProxies = []cutover.Commands{sides[1].Redis, sides[1].Redis}
+			},
+		},
+		"an address of another store": {
+			setUp: func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+				third := start(r.t, proxytest.Config{Profile: proxycompat.Redis()}).admin(0)
+				cfg.NewProxies = []cutover.Commands{sides[1].Redis, third}
+			},
+			want: "a wrong address: number 2 of SweepConfig.NewProxies (-new) lacks 128 of 128 keys that are written through the first one",
+		},
+		"an address of one master": {
+			setUp: func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+				sides[0], sides[1] = sides[1], sides[0]
+				cfg.Masters, cfg.NewMasters = cfg.NewMasters, nil
+				one := start(r.t, proxytest.Config{
+					Profile: proxycompat.Codis32(), Backends: []string{"engine"},
+					Dial: func(context.Context, string, string) (net.Conn, error) { return r.proxies[1].Engine(0).Dial() },
+				}).admin(0)
+				cfg.Proxies = []cutover.Commands{sides[0].Redis, one}
+			},
+			want: " of 128 keys that are written through the first one: name proxies of one store only, and its servers in",
 		},
 		"a Store of another server": {
 			setUp: func(_ *rig, sides *[2]cutover.Side, _ *cutover.SweepConfig) { sides[1].Store = sides[0].Store },
@@ -278,6 +307,7 @@ func TestPreflightTellsStoresApart(t *testing.T) {
 			assert.Empty(t, r.admin(0).Keys(t.Context(), "*").Val(), "probe keys are left")
 			if tc.want == "" {
 				assert.Equal(t, cutover.GateOpen, gates[0].State, gates[0].Have)
+				require.NoError(t, store.CheckStores(t.Context(), cfg))
 				return
 			}
 			assert.Equal(t, cutover.GateClosed, gates[0].State)
@@ -285,7 +315,32 @@ func TestPreflightTellsStoresApart(t *testing.T) {
 			for _, g := range gates[1:] {
 				assert.NotContains(t, g.Do, "delete")
 			}
+			err = store.CheckStores(t.Context(), cfg)
+			require.ErrorIs(t, err, rmw.ErrInvalid)
+			require.ErrorContains(t, err, tc.want)
 		})
+	}
+}
+
+// CheckStores waits for a store that is away, as a pass does, and no longer than a pass.
+func TestCheckStoresOutlivesAnOutage(t *testing.T) {
+	for side := range 2 {
+		for _, limit := range []time.Duration{0, time.Second} {
+			run(t, fmt.Sprint(side, limit), func(t *testing.T, r *rig) {
+				p, cfg := r.open(follow), r.both(16)
+				cfg.MaxOutage = limit
+				cut := new(atomic.Bool)
+				cut.Store(true)
+				p.clients[side].AddHook(cable{cut})
+				time.AfterFunc(2*time.Second, func() { cut.Store(false) })
+				err := p.CheckStores(t.Context(), cfg)
+				if limit > 0 {
+					require.ErrorIs(t, err, rmw.ErrUnavailable)
+				} else {
+					require.NoError(t, err)
+				}
+			})
+		}
 	}
 }
 

@@ -33,6 +33,10 @@ type SweepConfig struct {
 	// names that the old store does not have: keys without a marker, and markers whose key has expired.
 	// Default: it does not. [Ready] needs them for Complete.
 	NewMasters []Scanner
+	// Proxies has a client of each address of the old store, if Side.Redis has several: see proxycompat.RoundRobinDialer.
+	// Preflight and CheckStores see that all of them lead to one store. Nothing else uses them. NewProxies is the same
+	// for the new store. Default: Side.Redis has one address.
+	Proxies, NewProxies []Commands
 	// Keys chooses a key by its name, and gives its Label. Names that begin with "~cutover:", or with
 	// the "~shadow:" of package shadow, are never asked for. Default: every key, without a Label, except names that begin with "/lock/",
 	// "/fence/" or "/wait/", the keys of package lockupdate's locks.
