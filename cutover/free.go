@@ -20,11 +20,11 @@ func (s *Store) free(ctx context.Context, stage Stage, keys []rmw.Key, batch int
 	if _, err := s.inPipelines(ctx, items, batch, away, s.mover.free); err != nil {
 		return err
 	}
-	var freed Pass
+	freed := Pass{Scanned: Scanned{most: pass.most}}
 	err := s.finishAll(ctx, items, away, &freed)
 	pass.Freed += freed.Moved + freed.Completed
 	for _, name := range freed.Failed.Names {
-		pass.Failed.add(name)
+		pass.add(&pass.Failed, name)
 	}
 	pass.Failed.Count += freed.Failed.Count - len(freed.Failed.Names)
 	if freed.Cause != nil {

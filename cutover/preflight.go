@@ -46,7 +46,7 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 	if gates[0].State != GateOpen || gates[1].State != GateOpen || gates[3].State != GateOpen {
 		return gates, nil // no key can be looked at, or no advice about it is right
 	}
-	report := Report{}
+	report := Report{Scanned: Scanned{most: cfg.Names}}
 	if len(cfg.Masters) > 0 {
 		if report, err = s.Verify(ctx, cfg); err != nil {
 			return gates, err
@@ -85,7 +85,7 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 func zero(name string, keys Keys, do string) Gate {
 	g := Gate{Name: name, Have: fmt.Sprint(keys.Count), Need: "0", State: GateOpen}
 	if keys.Count > 0 {
-		g.State, g.Do = GateClosed, do+": "+some(keys.Names)
+		g.State, g.Do, g.Names = GateClosed, do, keys.Names
 	}
 	return g
 }

@@ -66,7 +66,7 @@ func unmet(t *testing.T, p process, sides [2]operator, cfg cutover.SweepConfig) 
 	for _, g := range p.preflight(cfg) {
 		assert.NotEmpty(t, g.Have, g.Name)
 		if g.State != cutover.GateOpen {
-			unmet = append(unmet, g.Name+": "+g.Have+": "+g.Do)
+			unmet = append(unmet, strings.Join(append([]string{g.Name, g.Have, g.Do}, g.Names...), ": "))
 		} else {
 			assert.Empty(t, g.Do, g.Name)
 		}

@@ -52,7 +52,11 @@ func permit(last, next Stage, gates []Gate) error {
 	}
 	for _, g := range gates {
 		if g.State == GateClosed || g.State != GateOpen && next.Phase == Complete {
-			return fmt.Errorf("%w: the condition %q is %s: have %s, need %s: %s", rmw.ErrInvalid, g.Name, g.State, g.Have, g.Need, g.Do)
+			do := g.Do
+			if len(g.Names) > 0 {
+				do += ": such as " + strings.Join(g.Names[:min(len(g.Names), 3)], "; ")
+			}
+			return fmt.Errorf("%w: the condition %q is %s: have %s, need %s: %s", rmw.ErrInvalid, g.Name, g.State, g.Have, g.Need, do)
 		}
 	}
 	return nil

@@ -17,6 +17,8 @@ type Gate struct {
 	State GateState `json:"state"`
 	// Warning is a weakness that does not close the gate.
 	Warning string `json:"warning,omitempty"`
+	// Names are the first of the keys that Have counts, at most SweepConfig.Names.
+	Names []string `json:"names,omitempty"`
 }
 
 // GateState is the state of a [Gate].

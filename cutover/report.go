@@ -110,7 +110,7 @@ func (s keyState) wrong() bool {
 	return slices.Contains([]status{unanswered, twoHomes, noMarker, expiring, forgotten}, s.is)
 }
 
-func (r *Report) add(name string, s keyState) {
+func (r *Report) put(name string, s keyState) {
 	counts := [statuses]*int{
 		atOld: &r.Open, equal: &r.Equal, changed: &r.ChangedSince, missing: &r.ChangedSince, absent: &r.Gone,
 	}
@@ -123,7 +123,7 @@ func (r *Report) add(name string, s keyState) {
 		unanswered: &r.Failed,
 	}
 	if keys := named[s.is]; keys != nil {
-		keys.add(name)
+		r.add(keys, name)
 	}
 	if s.is == unanswered {
 		r.Cause = redisx.Fail("cutover", "verify", rmw.Key{Name: name}, 0, s.err)

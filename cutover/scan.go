@@ -60,6 +60,9 @@ type SweepConfig struct {
 	// a server or proxy restarts. The pass sends the commands again meanwhile, and goes on where it was. After
 	// that time the keys are Failed. Default 30 s; a negative value: it does not wait.
 	MaxOutage time.Duration
+	// Names is how many names each [Keys] of a result has at most, and each Gate of a Preflight. Default 10; a negative
+	// value: every one, in memory.
+	Names int
 }
 
 // VerifyConfig tunes a [Store.Verify] as a [SweepConfig] does a [Store.Sweep].
@@ -100,15 +103,8 @@ func ofLocks(name string) bool {
 // Keys counts keys, and names the first of them.
 type Keys struct {
 	Count int
-	// Names has at most 10 elements.
+	// Names has at most SweepConfig.Names elements.
 	Names []string
-}
-
-func (k *Keys) add(name string) {
-	k.Count++
-	if len(k.Names) < 10 {
-		k.Names = append(k.Names, name)
-	}
 }
 
 // Scanned counts the keys of a pass. SCAN may return a name twice.
@@ -134,6 +130,16 @@ type Scanned struct {
 	// see SweepConfig.MaxOutage.
 	Outages int
 	Outage  time.Duration
+
+	most int // SweepConfig.Names
+}
+
+// add counts a key, and keeps its name if there is room.
+func (n *Scanned) add(k *Keys, name string) {
+	k.Count++
+	if n.most < 0 || len(k.Names) < cmp.Or(n.most, 10) {
+		k.Names = append(k.Names, name)
+	}
 }
 
 // choose chooses a name for the pass, and counts it.
@@ -150,7 +156,7 @@ func (n *Scanned) choose(cfg *SweepConfig, name string) (key rmw.Key, ok bool) {
 	case ofLocks(name):
 		n.Foreign++
 	default:
-		n.LeftOut.add(name)
+		n.add(&n.LeftOut, name)
 	}
 	return key, ok
 }

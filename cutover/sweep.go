@@ -76,7 +76,7 @@ func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
 	if err != nil {
 		return Pass{}, redisx.Fail("cutover", "sweep", rmw.Key{}, 0, err)
 	}
-	pass := Pass{Scanned: s.scanned(first)}
+	pass := Pass{Scanned: s.scanned(first, cfg)}
 	pauses, began, away := newPauses(), time.Now().UTC(), newOutage(cfg, &pass.Scanned)
 	defer s.cfg.Heartbeat.sweeps(nil)
 	for _, side := range []protocol.Side{protocol.Old, protocol.New} {
@@ -103,8 +103,8 @@ func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
 }
 
 // scanned begins the record of a pass at the stage.
-func (s *Store) scanned(stage Stage) Scanned {
-	n := Scanned{Epoch: stage.Epoch}
+func (s *Store) scanned(stage Stage, cfg SweepConfig) Scanned {
+	n := Scanned{Epoch: stage.Epoch, most: cfg.Names}
 	if source, ok := s.cfg.Stage.(*Poller); ok {
 		n.Cutover = source.cutover
 	}
@@ -207,7 +207,7 @@ func (s *Store) finishAll(ctx context.Context, items []*item, away *outage, pass
 			if errors.Is(err, rmw.ErrWrongKind) {
 				damaged++ // the store has answered
 			}
-			pass.Failed.add(it.key)
+			pass.add(&pass.Failed, it.key)
 			pass.Cause = redisx.Fail("cutover", "sweep", rmw.Key{Name: it.key}, 0, redisx.Blame(ctx, err))
 		}
 	}
@@ -236,13 +236,13 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 		}
 		return nil
 	case tooLarge:
-		pass.TooLarge.add(it.key)
+		pass.add(&pass.TooLarge, it.key)
 		return nil
 	case otherType:
-		pass.OtherType.add(it.key)
+		pass.add(&pass.OtherType, it.key)
 		return nil
 	case fieldExpiry:
-		pass.FieldExpiry.add(it.key)
+		pass.add(&pass.FieldExpiry, it.key)
 		return nil
 	}
 	aim := it.goal
@@ -256,13 +256,13 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 	case err != nil:
 		return err
 	case h.TooLarge:
-		pass.TooLarge.add(it.key)
+		pass.add(&pass.TooLarge, it.key)
 	case h.FieldExpiry:
-		pass.FieldExpiry.add(it.key)
+		pass.add(&pass.FieldExpiry, it.key)
 	case h.Stays && h.Type != "string" && h.Type != "hash":
-		pass.OtherType.add(it.key)
+		pass.add(&pass.OtherType, it.key)
 	case h.Stays:
-		pass.Refused.add(it.key)
+		pass.add(&pass.Refused, it.key)
 	case it.half:
 		pass.Completed++
 	case it.goal.moves && h.Side == it.goal.to:

@@ -381,3 +381,27 @@ func TestSweepLanes(t *testing.T) {
 	assert.EqualValues(t, 2, most)
 	assert.Less(t, took, batches*5*flush, "one after the other, the batches take five round trips each")
 }
+
+// A result has as many names as SweepConfig.Names says.
+func TestNamesOfAResult(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		const keys = 12
+		for i := range keys {
+			require.NoError(t, r.admin(0).SAdd(t.Context(), fmt.Sprint("set:", i), "x").Err())
+		}
+		p := r.open(forward)
+		for most, want := range map[int]int{0: 10, 3: 3, -1: keys} {
+			cfg := r.both(16)
+			cfg.Names = most
+			assert.Len(t, p.sweep(cfg).OtherType.Names, want)
+			report, err := p.Verify(t.Context(), cfg)
+			require.NoError(t, err)
+			assert.Len(t, report.OtherType.Names, want)
+			for _, g := range p.preflight(cfg) {
+				if g.Name == "keys of other types" {
+					assert.Len(t, g.Names, want)
+				}
+			}
+		}
+	})
+}

@@ -27,14 +27,14 @@ func (s *Store) Verify(ctx context.Context, cfg VerifyConfig) (Report, error) {
 	if err != nil {
 		return Report{}, redisx.Fail("cutover", "verify", rmw.Key{}, 0, err)
 	}
-	report := Report{Scanned: s.scanned(stage)}
+	report := Report{Scanned: s.scanned(stage, cfg)}
 	away := newOutage(cfg, &report.Scanned)
 	err = s.scan(ctx, "verify", protocol.Old, cfg, away, &report.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
 		return s.verifyBatches(ctx, namesOf(keys), batch, away, &report, func(name string, st keyState) {
 			if st.is == leftover { // SCAN returned it, so it was in the old store a moment ago
 				st.is = absent
 			}
-			report.add(name, st)
+			report.put(name, st)
 		})
 	})
 	if err == nil && len(cfg.NewMasters) > 0 {
@@ -58,7 +58,7 @@ func (s *Store) verifyNew(ctx context.Context, stage Stage, cfg VerifyConfig, aw
 		}
 		return s.verifyBatches(ctx, names, batch, away, report, func(name string, st keyState) {
 			if slices.Contains([]status{twoHomes, leftover, unanswered}, st.is) || st.is == noMarker && stage.Phase != Complete {
-				report.add(name, st)
+				report.put(name, st)
 			}
 		})
 	})

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,7 +118,7 @@ func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	flags.DurationVar(&f.monitor, "monitor", 0, "plan names blind writers that MONITOR shows in that time; it costs the old server up to half of its throughput")
 	flags.BoolVar(&f.monitorForce, "monitor-force", false, "plan -monitor also looks at a server with more than 5,000 commands a second")
 	flags.BoolVar(&f.off, "off", false, "freeze: permit moves again")
-	flags.BoolVar(&f.json, "json", false, "write JSON")
+	flags.BoolVar(&f.json, "json", false, "write JSON; of plan, sweep and verify it has the name of every listed key, and they hold all of these in memory")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the conditions and the steps, and change nothing")
 	flags.StringVar(&f.http, "http", "", "status serves a page at this `ADDRESS`, without a password, until it is stopped")
 	flags.BoolVar(&f.freezes, "freeze-on-failover", false, "status -http also freezes within 2 s of a failover or restart of the old store")
@@ -230,12 +231,21 @@ func sayGates(w io.Writer, gates []cutover.Gate) {
 			say(w, "%s", wrapped("warning, "+g.Name+": "+g.Warning))
 		}
 		names = append(names, g.Name)
-		if i+1 < len(gates) && gates[i+1].Do == g.Do {
+		if i+1 < len(gates) && gates[i+1].Do == g.Do && len(g.Names)+len(gates[i+1].Names) == 0 {
 			continue // one line for all that need the same
 		}
-		if g.Do != "" {
-			say(w, "%s", wrapped(strings.Join(names, ", ")+": "+g.Do))
+		do := g.Do
+		if len(g.Names) > 0 {
+			do += ":"
 		}
+		if do != "" {
+			say(w, "%s", wrapped(strings.Join(names, ", ")+": "+do))
+		}
+		n, err := strconv.Atoi(g.Have)
+		if err != nil {
+			n = len(g.Names)
+		}
+		sayNames(w, n, g.Names)
 		names = nil
 	}
 }

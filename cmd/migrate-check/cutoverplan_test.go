@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -150,6 +152,50 @@ func TestCutoverPlanIsReadyBehindAProxy(t *testing.T) {
 	r = try(t.Context(), append(at, masters...)...)
 	assert.Equal(t, codeUnknown, r.code)
 	assert.Contains(t, unwrapped(r.stdout), "eviction, new: read maxmemory-policy on each server: an evicted marker leaves two homes: CONFIG GET: NOPERM")
+}
+
+// JSON has every name of a list. The text has the first ten, each whole, and counts the others; a record has ten.
+func TestCutoverListsAreWhole(t *testing.T) {
+	old, new, plan := realSides(t, "get", "room:7")
+	long := "room:" + strings.Repeat("0123456789", 30)
+	names := []string{long}
+	require.NoError(t, new.Set(t.Context(), long, "v", 0).Err())
+	for i := range 38 {
+		names = append(names, fmt.Sprintf("room:%03d", i))
+		require.NoError(t, new.Set(t.Context(), names[i+1], "v", 0).Err())
+	}
+	passes := filepath.Join(t.TempDir(), "passes.json")
+	verify := func(args ...string) ran {
+		at := []string{"cutover", "verify", "-name", "desk", "-old", old.Options().Addr, "-new", new.Options().Addr}
+		return try(t.Context(), append(append(at, "-new-masters", new.Options().Addr, "-passes", passes), args...)...)
+	}
+	var report cutover.Report
+	require.NoError(t, json.Unmarshal([]byte(verify("-json").stdout), &report))
+	assert.ElementsMatch(t, names, report.Unmarked.Names)
+	var p cutoverPlan
+	require.NoError(t, json.Unmarshal([]byte(plan("-json").stdout), &p))
+	at := slices.IndexFunc(p.Gates, func(g cutover.Gate) bool { return g.Name == "own keys, new" })
+	assert.ElementsMatch(t, names, p.Gates[at].Names)
+	records, err := (&cutoverFlags{passes: passes}).records("status")
+	require.NoError(t, err)
+	assert.Equal(t, 39, records[0].Verify.Unmarked.Count)
+	assert.Len(t, records[0].Verify.Unmarked.Names, 10)
+
+	require.NoError(t, new.Del(t.Context(), names[12:]...).Err())
+	for _, text := range []string{verify().stdout, plan().stdout} {
+		var shown []string
+		for line := range strings.Lines(text) {
+			if name := strings.TrimSpace(line); slices.Contains(names, name) {
+				shown = append(shown, name)
+			}
+		}
+		assert.Len(t, shown, 10)
+		assert.Contains(t, text, "\n    and 2 more: -json names them\n")
+	}
+	require.NoError(t, new.Del(t.Context(), names[1:]...).Err())
+	for _, text := range []string{verify().stdout, plan().stdout} {
+		assert.Contains(t, text, "\n    "+long+"\n")
+	}
 }
 
 // Keys that do not move forbid Complete, and not the first move. No condition that is not met is ready.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,9 @@ func (f *cutoverFlags) walkConfig(s cutoverStores) cutover.SweepConfig {
 		Masters: []cutover.Scanner{s.clients[0]}, Keys: f.choose(), Foreign: f.others(), Batch: f.batch, Rate: f.rate,
 		MaxLatency: f.maxLatency, MaxOutage: f.maxOutage,
 	}
+	if f.json {
+		cfg.Names = -1
+	}
 	if f.maxOutage == 0 {
 		cfg.MaxOutage = -1
 	}
@@ -84,6 +88,8 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 		if err == nil {
 			kept := report
 			kept.Cause = nil // an error has no JSON that can be read back
+			few(&kept.LeftOut, &kept.Transit, &kept.TooLarge, &kept.OtherType, &kept.FieldExpiry, &kept.Missing, &kept.TwoHomes,
+				&kept.Unmarked, &kept.Expiring, &kept.Forgotten, &kept.Leftover, &kept.Failed)
 			err = f.record(cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Verify: &kept})
 		}
 		verdict := ""
@@ -116,7 +122,9 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 		code = codeDiffers
 	}
 	if err == nil {
-		err = f.record(cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Pass: &pass})
+		kept := pass
+		few(&kept.LeftOut, &kept.TooLarge, &kept.OtherType, &kept.FieldExpiry, &kept.Refused, &kept.Failed)
+		err = f.record(cutoverstatus.Record{Began: began.UTC(), Took: time.Since(began), Pass: &kept})
 	}
 	verdict := ""
 	if err == nil && pass.Moved+pass.Completed+pass.Freed > 0 {
@@ -158,6 +166,16 @@ func (f *cutoverFlags) home(ctx context.Context, s cutoverStores, report cutover
 	return "Not every key was looked at: name all servers of the new store in -new-masters, and other services' keys in -foreign", nil
 }
 
+// fewNames is how many names a record and a text have of each list.
+const fewNames = 10
+
+// few cuts the names of a record.
+func few(lists ...*cutover.Keys) {
+	for _, keys := range lists {
+		keys.Names = keys.Names[:min(len(keys.Names), fewNames)]
+	}
+}
+
 // count is a row of the result of a pass.
 type count struct {
 	what  string
@@ -169,19 +187,35 @@ func (f *cutoverFlags) writeWalk(w io.Writer, result any, scanned cutover.Scanne
 	if f.json {
 		return encode(w, result)
 	}
-	table := wrap.NewTable("keys", "#count", "first of them")
+	table := wrap.NewTable("keys", "#count")
 	if scanned.Outages > 0 {
-		lasted := []string{"for", scanned.Outage.Round(time.Millisecond).String()}
-		counts = append(counts, count{"times that a store was away", scanned.Outages, lasted})
+		lasted := scanned.Outage.Round(time.Millisecond)
+		counts = append(counts, count{fmt.Sprintf("times that a store was away, for %v", lasted), scanned.Outages, nil})
 	}
 	for _, c := range counts {
-		table.Row(c.what, int64(c.n), strings.Join(c.names, " "))
+		table.Row(c.what, int64(c.n))
 	}
-	say(w, "%s", table)
+	for i, line := range slices.Collect(strings.Lines(table.String())) {
+		say(w, "%s", line)
+		if i > 0 {
+			sayNames(w, counts[i-1].n, counts[i-1].names)
+		}
+	}
 	if verdict != "" {
 		say(w, "%s", wrapped(verdict))
 	}
 	return nil
+}
+
+// sayNames writes the first names of n keys, each whole and on a line of its own.
+func sayNames(w io.Writer, n int, names []string) {
+	names = names[:min(len(names), fewNames)]
+	for _, name := range names {
+		say(w, "    %s\n", wrap.Line(name))
+	}
+	if more := n - len(names); more > 0 && len(names) > 0 {
+		say(w, "    and %s more: -json names them\n", wrap.Grouped(int64(more)))
+	}
 }
 
 // choose returns the function that -keys describes; nil chooses every key but those of locks.
