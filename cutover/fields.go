@@ -7,6 +7,14 @@ import (
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 )
 
+// FieldsExpire reports whether fields of the hash have an expiry in the store of the client (HEXPIRE). A copy of the
+// hash by its fields and values loses it, so [Store.Sweep] leaves such a hash where it is. It is false for a key
+// that is no hash.
+func FieldsExpire(ctx context.Context, client Commands, key string) (bool, error) {
+	reply := marker.Client{Commands: client}.Do(ctx, []marker.Step{marker.Fields(key)})[0]
+	return reply.Look.FieldExpiry, reply.Err
+}
+
 // findFieldExpiries finds the hashes with a field that has an expiry. None is in the value of a move.
 func (m *mover) findFieldExpiries(ctx context.Context, names []string, looks []marker.Reply, states []keyState) {
 	for _, at := range []struct {

@@ -78,6 +78,11 @@ func TestHashesWithFieldExpiriesStay(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, "hash", r.where(otp.Name)[0], "an update moves it no more than a sweep does")
 			r.requireExpiry(0, tc.field, true)
+			for name, want := range map[string]bool{otp.Name: true, "plain": false, "absent": false} {
+				got, err := cutover.FieldsExpire(t.Context(), r.admin(0), name)
+				require.NoError(t, err)
+				assert.Equal(t, want, got, name)
+			}
 			report := r.verify(16)
 			assert.Equal(t, onlyIt, report.FieldExpiry)
 			assert.Equal(t, [2]int{1, 0}, [2]int{report.Equal, report.Wrong()})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,8 @@ type stored struct {
 	kind  string // as the command TYPE names it
 	value rmw.Value
 	left  time.Duration
+	// fields says that fields of the hash have an expiry, which value lacks.
+	fields bool
 }
 
 var errChanged = errors.New("the key changes while it is repaired")
@@ -46,6 +49,9 @@ func (f *cutoverFlags) runRepair(ctx context.Context, s cutoverStores, w io.Writ
 	r := repair{stores: [2]*lockupdate.Store{s.old, s.new}, clients: s.clients, name: f.key}
 	if f.keep == sideNames[1] {
 		r.keep = 1
+	}
+	if err = f.checkStores(ctx, s); err != nil {
+		return codeError, err
 	}
 	if r.stage, err = cutover.Current(ctx, f.name, s.old, s.new); err != nil {
 		return codeError, err
@@ -61,7 +67,11 @@ func (f *cutoverFlags) runRepair(ctx context.Context, s cutoverStores, w io.Writ
 				say(w, "%s", wrapped(fmt.Sprintf("%s store: %v", sideNames[i], one)))
 			}
 		}
-		if problem := r.problem(found); problem != "" {
+		problem := r.problem(found)
+		if f.keep != "" {
+			problem = cmp.Or(problem, r.lost(found))
+		}
+		if problem != "" {
 			say(w, "%s", wrapped("Nothing was changed: "+problem))
 			return codeDiffers, nil
 		}
@@ -115,6 +125,10 @@ func (r *repair) look(ctx context.Context) (found [2]stored, err error) {
 		}
 		if !found[i].value.Exists() { // it expired, or was deleted
 			found[i] = stored{kind: "none"}
+		} else if kind == "hash" {
+			if found[i].fields, err = cutover.FieldsExpire(ctx, r.clients[i], r.name); err != nil {
+				return found, err
+			}
 		}
 	}
 	return found, nil
@@ -132,6 +146,19 @@ func (r *repair) problem(found [2]stored) string {
 	}
 	if !found[1].value.Exists() || r.stage.Phase == cutover.Complete && !found[0].value.Exists() {
 		return "the key has one home at most"
+	}
+	return ""
+}
+
+// lost says which expiries of fields a repair would change, or "". The value of another store replaces a hash field by
+// field: it has no such expiries, and fields that are equal would keep theirs.
+func (r *repair) lost(found [2]stored) string {
+	for i, one := range found {
+		if one.fields && r.keep != r.home() {
+			return fmt.Sprintf("fields of the %s store's hash have an expiry (HEXPIRE), which a copy to the %s store would not have: "+
+				"HPERSIST them in both stores, and give the key an expiry after the repair, or -keep %s",
+				sideNames[i], sideNames[r.home()], sideNames[r.home()])
+		}
 	}
 	return ""
 }
@@ -191,6 +218,15 @@ func (r *repair) replace(ctx context.Context, side int, from, to stored) error {
 	return err
 }
 
+// checkStores returns an error unless -old and -new are two stores: the other value of a key in one store is the same.
+func (f *cutoverFlags) checkStores(ctx context.Context, s cutoverStores) (err error) {
+	store, closeStore := f.store(s)
+	defer func() { err = errors.Join(err, closeStore()) }()
+	cfg := f.walkConfig(s)
+	cfg.Masters = nil // a proxy in front of them refuses SCAN
+	return store.CheckStores(ctx, cfg)
+}
+
 // verifyKey verifies -key alone.
 func (f *cutoverFlags) verifyKey(ctx context.Context, s cutoverStores) (report cutover.Report, err error) {
 	store, closeStore := f.store(s)
@@ -215,6 +251,9 @@ func (v stored) String() string {
 		return "absent"
 	}
 	text := v.kind
+	if v.fields {
+		text += ", fields with expiries"
+	}
 	if v.left > 0 {
 		text += fmt.Sprintf(", %v left", v.left.Round(time.Millisecond))
 	}

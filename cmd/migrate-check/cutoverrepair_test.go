@@ -285,3 +285,46 @@ func TestCutoverRepairRefuses(t *testing.T) {
 		assert.Contains(t, unwrapped(r.stderr), want)
 	}
 }
+
+// A repair refuses to copy a hash over another store if fields of either have an expiry. In place, they keep it.
+func TestCutoverRepairRefusesFieldExpiries(t *testing.T) {
+	for side, store := range sideNames {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			s := newSides(t)
+			ctx, hashes := t.Context(), [2]*redis.Client{}
+			for i, server := range s.servers {
+				hashes[i] = redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2})
+				t.Cleanup(func() { require.NoError(t, hashes[i].Close()) })
+				require.NoError(t, hashes[i].HSet(ctx, "otp", "code", "1234", "of", sideNames[i]).Err())
+			}
+			require.NoError(t, hashes[side].HExpire(ctx, "otp", time.Hour, "code").Err())
+			at := []string{"-key", "otp", "-save", filepath.Join(t.TempDir(), "repaired.json")}
+			r := s.try(t, "repair", append(at, "-dry-run")...)
+			require.Equal(t, codeOK, r.code, "%s%s", r.stdout, r.stderr)
+			assert.Contains(t, unwrapped(r.stdout), store+" store: hash, fields with expiries: ")
+			fits(t, r.stdout)
+			r = s.try(t, "repair", append(at, "-keep", "new")...)
+			assert.Equal(t, codeDiffers, r.code)
+			assert.Contains(t, unwrapped(r.stdout), "Nothing was changed: fields of the "+store+" store's hash have an expiry (HEXPIRE)")
+			for i, hash := range hashes {
+				assert.Equal(t, sideNames[i], hash.HGet(ctx, "otp", "of").Val())
+			}
+			r = s.try(t, "repair", append(at, "-keep", "old")...)
+			require.Equal(t, codeOK, r.code, "%s%s", r.stdout, r.stderr)
+			assert.Equal(t, side == 0, hashes[0].HPTTL(ctx, "otp", "code").Val()[0] > 0)
+			assert.Zero(t, hashes[1].Exists(ctx, "otp").Val())
+		})
+	}
+}
+
+// A repair of one store under two addresses would delete the only copy of a key.
+func TestCutoverRepairNeedsTwoStores(t *testing.T) {
+	s := newSides(t)
+	old := s.fill(t, 2)
+	save := filepath.Join(t.TempDir(), "repaired.json")
+	r := s.try(t, "repair", "-new", s.proxies[0].Addr(), "-key", "room:1", "-keep", "old", "-save", save)
+	assert.Equal(t, codeError, r.code)
+	assert.Contains(t, unwrapped(r.stderr), "one store: 64 of 64")
+	assert.Equal(t, "v", old.Get(t.Context(), "room:1").Val())
+}
