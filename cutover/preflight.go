@@ -42,7 +42,7 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 	for side, masters := range [][]Scanner{cfg.Masters, cfg.NewMasters} {
 		gates = append(gates, s.runsScripts(ctx, protocol.Side(side)), s.evictsNoMarker(ctx, protocol.Side(side), masters))
 	}
-	gates = append(gates, s.replicates(ctx, protocol.Old, nil), s.replicates(ctx, protocol.New, cfg.NewMasters))
+	gates = append(gates, s.replicates(ctx, protocol.Old, cfg.Masters), s.replicates(ctx, protocol.New, cfg.NewMasters))
 	if gates[0].State != GateOpen || gates[1].State != GateOpen || gates[3].State != GateOpen {
 		return gates, nil // no key can be looked at, or no advice about it is right
 	}

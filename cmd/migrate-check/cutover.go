@@ -37,9 +37,11 @@ stores. An ACTION is:
   repair    make one store the home of a -key that has two, or no marker
 
 An ADDRESS is as in migrate-check live; redis://HOST:PORT/3 is database 3 of a
-server, which the processes must use, too. advance changes nothing unless its
-conditions hold. freeze and reverse have none. The old store of plan, sweep and
-verify is one server. status looks at some of its keys, at random.
+server, which the processes must use, too. -old and -new may list the proxies in
+front of a store: the command goes on over another one while one is away. plan,
+sweep, verify and status scan the old store: name its servers in -old-masters if
+it has a proxy. status looks at some of its keys, at random. advance changes
+nothing unless its conditions hold. freeze and reverse have none.
 
 `
 
@@ -79,6 +81,7 @@ type cutoverFlags struct {
 	maxSeal      int
 	replicas     int
 	newReplicas  int
+	oldMasters   string
 	newMasters   string
 	monitor      time.Duration
 	monitorForce bool
@@ -99,8 +102,8 @@ type cutoverFlags struct {
 func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	f.connectFlags.register(flags)
 	flags.StringVar(&f.name, "name", "", "the `NAME` of the cut-over, as in cutover.FromKey")
-	flags.StringVar(&f.old, "old", "", "the `ADDRESS` of the old store")
-	flags.StringVar(&f.new, "new", "", "the `ADDRESS` of the new store")
+	flags.StringVar(&f.old, "old", "", "the `ADDRESS` of the old store, or of each proxy in front of it, with commas")
+	flags.StringVar(&f.new, "new", "", "the same for the new store")
 	flags.StringVar(&f.to, "to", "copying", "advance to this `STAGE`: follow, copying or complete")
 	flags.IntVar(&f.percent, "percent", 0, "copying moves `N` percent of the keys (default as before)")
 	flags.StringVar(&f.labels, "labels", "", "copying moves keys of these labels, `A,B`; empty: all (default as before)")
@@ -114,6 +117,7 @@ func (f *cutoverFlags) register(flags *flag.FlagSet) {
 	flags.IntVar(&f.maxSeal, "max-seal", 1<<20, "values above `N` bytes stay")
 	flags.IntVar(&f.replicas, "replicas", 0, "processes have Config.Replicas of `N`; sweep waits for them, too")
 	flags.IntVar(&f.newReplicas, "new-replicas", 0, "processes have Config.NewReplicas of `N`; sweep waits for them, too")
+	flags.StringVar(&f.oldMasters, "old-masters", "", "the masters of the old store, `ADDRESS,...`, behind its proxy; default: -old")
 	flags.StringVar(&f.newMasters, "new-masters", "", "the masters of the new store, `ADDRESS,...`, behind its proxy; -to complete needs a verify of them")
 	flags.DurationVar(&f.monitor, "monitor", 0, "plan names blind writers that MONITOR shows in that time; it costs the old server up to half of its throughput")
 	flags.BoolVar(&f.monitorForce, "monitor-force", false, "plan -monitor also looks at a server with more than 5,000 commands a second")
@@ -360,6 +364,11 @@ func (f *cutoverFlags) preflight(ctx context.Context, s cutoverStores) (gates []
 	store, closeStore := f.store(s)
 	defer func() { err = errors.Join(err, closeStore()) }()
 	cfg := f.walkConfig(s)
+	if f.oldMasters != "" {
+		if err := store.CheckStores(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
 	cfg.Masters = nil // plan looks at the old store's keys
 	return store.Preflight(ctx, cfg)
 }

@@ -22,19 +22,31 @@ import (
 // sides are an old Redis and a Codis proxy, and the flags that name them.
 type sides struct {
 	proxies [2]*proxytest.Proxy
-	servers [2]*miniredis.Miniredis // behind them
+	servers [2]*miniredis.Miniredis // behind them; the old one has the census
+	olds    []string                // addresses of the servers behind the old proxy
 	stores  [2]*lockupdate.Store
 	flags   []string
 }
 
-func newSides(t *testing.T) *sides {
+func newSides(t *testing.T) *sides { return newSidesOf(t, proxycompat.Redis(), 1) }
+
+// newSidesOf is newSides with another old store.
+func newSidesOf(t *testing.T, old *proxycompat.Profile, masters int) *sides {
 	s := &sides{flags: []string{"-name", "desk"}}
-	for i, profile := range []*proxycompat.Profile{proxycompat.Redis(), proxycompat.Codis32()} {
-		server := miniredis.RunT(t)
-		p, err := proxytest.Start(proxytest.Config{Profile: profile, Backends: []string{server.Addr()}})
+	for i, profile := range []*proxycompat.Profile{old, proxycompat.Codis32()} {
+		var servers []*miniredis.Miniredis
+		var addrs []string
+		for range []int{masters, 1}[i] {
+			server := miniredis.RunT(t)
+			servers, addrs = append(servers, server), append(addrs, server.Addr())
+		}
+		p, err := proxytest.Start(proxytest.Config{Profile: profile, Backends: addrs})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, p.Close()) })
-		s.servers[i] = server
+		s.servers[i] = servers[p.BackendOf("~cutover:{desk}:census")]
+		if i == 0 {
+			s.olds = addrs
+		}
 		rdb := redis.NewClient(p.Options())
 		t.Cleanup(func() { require.NoError(t, rdb.Close()) })
 		store := lockupdate.New(rdb, lockupdate.Config{})
@@ -382,6 +394,10 @@ func TestCutoverUsage(t *testing.T) {
 		"is malformed":              append([]string{"sweep", "-keys", "[a=b"}, at...),
 		"verify writes nothing":     append([]string{"sweep", "-dry-run"}, at...),
 		"-new-masters is for":       append([]string{"status", "-new-masters", "localhost:3"}, at...),
+		"-old-masters is for":       append([]string{"freeze", "-old-masters", "localhost:3"}, at...),
+		"-old-masters: ":            append([]string{"status", "-old-masters", "localhost:3,redis://bob@hunter2"}, at...),
+		"-new: several addresses":   {"status", "-name", "desk", "-old", "localhost:1", "-new", "localhost:2,redis://localhost:3/1"},
+		"cannot be sentinels":       {"status", "-name", "desk", "-old", "localhost:1,sentinel://localhost:3/m", "-new", "localhost:2"},
 		"-monitor is for plan":      append([]string{"verify", "-monitor", "1s"}, at...),
 		"-monitor-force is for":     append([]string{"plan", "-monitor-force"}, at...),
 		"must not be negative":      append([]string{"sweep", "-max-latency", "-1s"}, at...),

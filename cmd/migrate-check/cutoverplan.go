@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -60,27 +62,40 @@ const markerBytes = 170
 func (f *cutoverFlags) plan(ctx context.Context, store *cutover.Store, s cutoverStores, cfg cutover.SweepConfig, w io.Writer) (
 	code int, err error,
 ) {
-	keys := &measured{Client: s.clients[0], choose: f.choose(), foreign: f.others()}
-	cfg.Masters = []cutover.Scanner{keys}
+	var keys []*measured // of each old master
+	cfg.Masters = nil
+	for _, master := range s.masters[0] {
+		m := &measured{Client: master, choose: f.choose(), foreign: f.others()}
+		keys, cfg.Masters = append(keys, m), append(cfg.Masters, m)
+	}
 	gates, err := store.Preflight(ctx, cfg)
 	if err != nil {
 		return codeError, err
 	}
-	p := cutoverPlan{Gates: gates, Keys: keys.n, Bytes: keys.bytes, Largest: keys.largest}
+	p := cutoverPlan{Gates: gates}
 	for i, client := range s.clients {
-		name := client.Options().Addr
-		if i < 2 {
-			name = []string{"old", "new"}[i]
-		}
-		p.Servers = append(p.Servers, serverFacts(ctx, name, client))
+		p.Servers = append(p.Servers, serverFacts(ctx, sideNames[i], client))
 	}
-	p.Gates = append(p.Gates, memoryGate(p.Servers[0], p.Keys))
+	for i, m := range keys {
+		p.Keys, p.Bytes, p.Largest = p.Keys+m.n, p.Bytes+m.bytes, largest(append(p.Largest, m.largest...))
+		old := p.Servers[0]
+		if f.oldMasters != "" {
+			old = serverFacts(ctx, s.masters[0][i].Options().Addr, m.Client)
+			p.Servers = append(p.Servers, old)
+		}
+		p.Gates = append(p.Gates, memoryGate(old, m.n))
+	}
+	for _, client := range s.masters[1] {
+		p.Servers = append(p.Servers, serverFacts(ctx, client.Options().Addr, client))
+	}
 	if f.monitor > 0 {
-		report, writers, err := f.blindWriters(ctx, s.clients[0])
+		looks, err := f.blindWriters(ctx, s.masters[0])
 		if err != nil {
 			return codeError, err
 		}
-		p.Gates, p.BlindWriters = append(p.Gates, blindGate(report, writers)), writers
+		for _, one := range looks {
+			p.Gates, p.BlindWriters = append(p.Gates, blindGate(one.report, one.writers)), append(p.BlindWriters, one.writers...)
+		}
 	}
 	code = codeOf(cutoverstatus.Worst(p.Gates))
 	if f.json {
@@ -160,12 +175,17 @@ func (m *measured) Scan(ctx context.Context, cursor uint64, match string, count 
 			m.largest = append(m.largest, cutoverKey{name, bytes})
 		}
 	}
-	slices.SortFunc(m.largest, func(a, b cutoverKey) int {
+	m.largest = largest(m.largest)
+	return page
+}
+
+// largest returns the five largest keys.
+func largest(keys []cutoverKey) []cutoverKey {
+	slices.SortFunc(keys, func(a, b cutoverKey) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Name, b.Name))
 	})
-	m.largest = slices.Compact(m.largest[:min(len(m.largest), 6)]) // SCAN may return a name twice
-	m.largest = m.largest[:min(len(m.largest), 5)]
-	return page
+	keys = slices.Compact(keys) // SCAN may return a name twice
+	return keys[:min(len(keys), 5)]
 }
 
 func serverFacts(ctx context.Context, name string, client *redis.Client) cutoverServer {
@@ -197,7 +217,8 @@ func serverFacts(ctx context.Context, name string, client *redis.Client) cutover
 func memoryGate(old cutoverServer, keys int) cutover.Gate {
 	after := old.Used + markerBytes*int64(keys)
 	g := cutover.Gate{
-		Name: "memory with markers", Have: wrap.Grouped(after) + " bytes", Need: "below maxmemory", State: cutover.GateOpen,
+		Name: strings.TrimSuffix("memory with markers, "+old.Name, ", "+sideNames[0]),
+		Have: wrap.Grouped(after) + " bytes", Need: "below maxmemory", State: cutover.GateOpen,
 	}
 	switch {
 	case old.Used == 0:
@@ -211,31 +232,54 @@ func memoryGate(old cutoverServer, keys int) cutover.Gate {
 
 // blindWriters reads MONITOR of the old store, and returns the clients that send commands that destroy or change markers
 // of the chosen keys.
-func (f *cutoverFlags) blindWriters(ctx context.Context, old *redis.Client) (*live.Report, []blindWriter, error) {
+func (f *cutoverFlags) blindWriters(ctx context.Context, masters []*redis.Client) ([]monitorLook, error) {
 	profile, err := profilefile.Extend(nil, "blind-writers.yaml", blindWritersProfile)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	address, err := f.address("-old", f.old, os.LookupEnv)
+	flag, list := "-old", f.old
+	if f.oldMasters != "" {
+		flag, list = "-old-masters", f.oldMasters
+	}
+	addresses, err := f.addresses(flag, list, os.LookupEnv)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	lines := newMonitorLines(profile, address.DB, f.counts())
-	cfg := live.Config{Profile: profile, For: f.monitor, OnlyThese: true, Monitor: &live.MonitorConfig{
-		For: f.monitor, Lines: math.MaxInt, Force: f.monitorForce, Line: lines.take,
-	}}
-	if cfg.TLS, err = f.tlsConfig(); err != nil {
-		return nil, nil, err
-	}
-	report, err := live.Run(ctx, []live.Address{address}, cfg)
+	tls, err := f.tlsConfig()
 	if err != nil {
-		return nil, nil, fmt.Errorf("-monitor: %w", err)
+		return nil, err
 	}
-	var writers []blindWriter
-	for _, m := range report.Monitored {
-		writers = append(writers, lines.writers(m)...)
+	looks, errs := make([]monitorLook, len(masters)), make([]error, len(masters))
+	var all sync.WaitGroup
+	for i, master := range masters {
+		all.Go(func() {
+			lines := newMonitorLines(profile, addresses[i].DB, f.counts())
+			report, err := live.Run(ctx, addresses[i:i+1], live.Config{
+				Profile: profile, For: f.monitor, OnlyThese: true, TLS: tls, Monitor: &live.MonitorConfig{
+					For: f.monitor, Lines: math.MaxInt, Force: f.monitorForce, Line: lines.take,
+				},
+			})
+			if err != nil {
+				errs[i] = fmt.Errorf("-monitor: %w", err)
+				return
+			}
+			looks[i].report = report
+			for _, m := range report.Monitored {
+				looks[i].writers = append(looks[i].writers, lines.writers(m)...)
+			}
+			looks[i].writers = slices.DeleteFunc(looks[i].writers, func(w blindWriter) bool {
+				return w.list && !anyMarker(ctx, master, w.Keys)
+			})
+		})
 	}
-	return report, slices.DeleteFunc(writers, func(w blindWriter) bool { return w.list && !anyMarker(ctx, old, w.Keys) }), nil
+	all.Wait()
+	return looks, errors.Join(errs...)
+}
+
+// monitorLook is the result of MONITOR on an old master.
+type monitorLook struct {
+	report  *live.Report
+	writers []blindWriter
 }
 
 // anyMarker reports whether a marker is among the keys: other lists are no keys of a cut-over.

@@ -48,7 +48,7 @@ func (f *cutoverFlags) runStatus(ctx context.Context, s cutoverStores, stdout, s
 func (f *cutoverFlags) status(ctx context.Context, s cutoverStores, old *replication) cutoverstatus.Status {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	facts := cutoverstatus.Facts{Name: f.name, Now: time.Now(), Stores: s.states(ctx, f.name), ReplidChanges: old.look(ctx, s.clients[0])}
+	facts := cutoverstatus.Facts{Name: f.name, Now: time.Now(), Stores: s.states(ctx, f.name), ReplidChanges: old.look(ctx, s.masters[0])}
 	present, err := cutover.Current(ctx, f.name, s.old, s.new)
 	if err != nil && present.Epoch == 0 {
 		err = errors.Join(err, s.diagnose(ctx))
@@ -96,23 +96,28 @@ func (s cutoverStores) states(ctx context.Context, name string) (all []cutoverst
 	return all
 }
 
-// replication counts the changes of a server's replication ID: a failover or a restart each.
+// replication counts the changes of the replication IDs of servers: a failover or a restart each.
 type replication struct {
-	id      string
+	ids     map[*redis.Client]string
 	changes int
 }
 
-func (r *replication) look(ctx context.Context, server *redis.Client) int {
-	info, err := server.Info(ctx, "replication").Result()
-	_, id, ok := strings.Cut(info, "\nmaster_replid:")
-	if err != nil || !ok {
-		return r.changes
+func (r *replication) look(ctx context.Context, servers []*redis.Client) int {
+	if r.ids == nil {
+		r.ids = map[*redis.Client]string{}
 	}
-	id, _, _ = strings.Cut(id, "\r")
-	if r.id != "" && r.id != id {
-		r.changes++
+	for _, server := range servers {
+		info, err := server.Info(ctx, "replication").Result()
+		_, id, ok := strings.Cut(info, "\nmaster_replid:")
+		if err != nil || !ok {
+			continue
+		}
+		id, _, _ = strings.Cut(id, "\r")
+		if r.ids[server] != "" && r.ids[server] != id {
+			r.changes++
+		}
+		r.ids[server] = id
 	}
-	r.id = id
 	return r.changes
 }
 
@@ -124,7 +129,7 @@ func (f *cutoverFlags) freezeOnFailover(ctx context.Context, s cutoverStores, st
 	defer every.Stop()
 	said := ""
 	for answered, half := 0, false; ctx.Err() == nil; {
-		if changes := old.look(ctx, s.clients[0]); changes > answered || half {
+		if changes := old.look(ctx, s.masters[0]); changes > answered || half {
 			frozen, err := f.freeze(ctx, s, changes == answered)
 			if err != nil && err.Error() != said {
 				said = err.Error()
@@ -164,31 +169,40 @@ const sampleSize = 1024
 // sample looks at some keys of the old store, or at all of them if they are few. names is the number
 // of all names there.
 func (f *cutoverFlags) sample(ctx context.Context, s cutoverStores) (report *cutover.Report, names int64, err error) {
-	if names, err = s.clients[0].DBSize(ctx).Result(); err != nil {
-		return nil, 0, err
+	sizes := make([]int64, len(s.masters[0]))
+	for i, master := range s.masters[0] {
+		if sizes[i], err = master.DBSize(ctx).Result(); err != nil {
+			return nil, 0, err
+		}
+		names += sizes[i]
 	}
-	var master cutover.Scanner = s.clients[0]
-	if names > sampleSize {
-		master = randomNames{s.clients[0]}
+	var masters []cutover.Scanner
+	for i, master := range s.masters[0] {
+		if names > sampleSize {
+			masters = append(masters, randomNames{master, int((sampleSize*sizes[i] + names/2) / names)})
+		} else {
+			masters = append(masters, master)
+		}
 	}
 	store := f.storeAt(s, cutover.Config{})
-	r, err := store.Verify(ctx, cutover.VerifyConfig{Masters: []cutover.Scanner{master}, Keys: f.choose(), Foreign: f.others(), Batch: 64})
+	r, err := store.Verify(ctx, cutover.VerifyConfig{Masters: masters, Keys: f.choose(), Foreign: f.others(), Batch: 64})
 	if err = errors.Join(err, store.Close()); err != nil {
 		return nil, names, err
 	}
 	return &r, names, nil
 }
 
-// randomNames is a Scanner that returns one page, of names from sampleSize random cursors. A sweep
+// randomNames is a Scanner that returns one page, of names from random cursors. A sweep
 // moves keys in the order of SCAN, so the names of one cursor are all before it or all after it.
 type randomNames struct {
-	client interface{ Pipeline() redis.Pipeliner }
+	client  interface{ Pipeline() redis.Pipeliner }
+	cursors int
 }
 
 // Scan implements [cutover.Scanner].
 func (r randomNames) Scan(ctx context.Context, _ uint64, match string, _ int64) *redis.ScanCmd {
 	pipe := r.client.Pipeline()
-	cmds := make([]*redis.ScanCmd, sampleSize)
+	cmds := make([]*redis.ScanCmd, r.cursors)
 	for i := range cmds {
 		cmds[i] = pipe.Scan(ctx, rand.Uint64N(1<<48), match, 1)
 	}

@@ -197,7 +197,7 @@ func TestRandomNames(t *testing.T) {
 		}
 		return of
 	}
-	page := randomNames{rdb}.Scan(t.Context(), 0, "", 256)
+	page := randomNames{rdb, sampleSize}.Scan(t.Context(), 0, "", 256)
 	_, cursor := page.Val()
 	assert.Zero(t, cursor, "there is one page")
 	for _, share := range shares(page) {
@@ -206,7 +206,7 @@ func TestRandomNames(t *testing.T) {
 	assert.InDelta(t, 1, shares(rdb.Scan(t.Context(), 0, "", 1000))[0], 0.01, "control: the first names of the store")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.Error(t, randomNames{rdb}.Scan(ctx, 0, "", 256).Err())
+	assert.Error(t, randomNames{rdb, sampleSize}.Scan(ctx, 0, "", 256).Err())
 }
 
 func TestCutoverPage(t *testing.T) {

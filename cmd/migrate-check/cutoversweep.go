@@ -46,7 +46,8 @@ func (f *cutoverFlags) sweeper(s cutoverStores) (store *cutover.Store, close fun
 
 func (f *cutoverFlags) walkConfig(s cutoverStores) cutover.SweepConfig {
 	cfg := cutover.SweepConfig{
-		Masters: []cutover.Scanner{s.clients[0]}, Keys: f.choose(), Foreign: f.others(), Batch: f.batch, Rate: f.rate,
+		Proxies: commands(s.proxies[0]), NewProxies: commands(s.proxies[1]),
+		Keys: f.choose(), Foreign: f.others(), Batch: f.batch, Rate: f.rate,
 		MaxLatency: f.maxLatency, MaxOutage: f.maxOutage,
 	}
 	if f.json {
@@ -55,7 +56,10 @@ func (f *cutoverFlags) walkConfig(s cutoverStores) cutover.SweepConfig {
 	if f.maxOutage == 0 {
 		cfg.MaxOutage = -1
 	}
-	for _, master := range s.clients[2:] {
+	for _, master := range s.masters[0] {
+		cfg.Masters = append(cfg.Masters, master)
+	}
+	for _, master := range s.masters[1] {
 		cfg.NewMasters = append(cfg.NewMasters, master)
 	}
 	return cfg
@@ -79,6 +83,9 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 	began := time.Now()
 	if action == "plan" {
 		return f.plan(ctx, store, s, cfg, w)
+	}
+	if err := store.CheckStores(ctx, cfg); err != nil {
+		return codeError, err
 	}
 	if action == "verify" {
 		report, err := store.Verify(ctx, cfg)
@@ -264,6 +271,8 @@ func (f *cutoverFlags) checkWalk(action string) error {
 		return errors.New("-keys and -foreign are for plan, advance, sweep, verify and status")
 	case !walks && action != "advance" && f.newMasters != "":
 		return errors.New("-new-masters is for plan, advance, sweep and verify")
+	case !walks && action != "advance" && action != "status" && f.oldMasters != "":
+		return errors.New("-old-masters is for plan, advance, sweep, verify and status")
 	case action != "plan" && f.set["monitor"]:
 		return errors.New("-monitor is for plan")
 	case f.monitorForce && f.monitor == 0:
