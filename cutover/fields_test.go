@@ -66,7 +66,7 @@ func TestHashesWithFieldExpiriesStay(t *testing.T) {
 			r.onFields(0, tc.command)
 			assert.Contains(t, r.open(follow).preflight(r.both(16)), cutover.Gate{
 				Name: "hashes with field expiries", Have: "1", Need: "0 at the end", State: cutover.GateLater,
-				Do: "they stay in the old store: before Complete, HPERSIST their fields, or move them by other means: otp",
+				Do:    "they stay in the old store: before Complete, HPERSIST their fields, or move them by other means",
 				Names: []string{"otp"},
 			})
 
