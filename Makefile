@@ -98,10 +98,9 @@ load: servers ## Have 1000 goroutines update 10,000 keys through 32 connections:
 	go -C integration run ./cmd/load -duration $(DURATION) -seed $(SEED) -topology $(TOPOLOGY) $(if $(SWEEP),-sweep $(SWEEP))
 
 bench: servers ## Measure against the peers, in a quarter of an hour; wants the machine for itself
-	go -C bench run ./cmd/bench -out results.json
-
-bench-plots: ## Write docs/performance.md and docs/results/performance.md from what make bench has measured
-	go -C bench run ./cmd/bench -plots -in results.json -docs ../docs
+	go -C bench run ./cmd/bench -out results.json > bench/tables.md
+	@cat bench/tables.md
+	UNWATCH_BENCH_TABLES=$(abspath bench/tables.md) go -C bench test -count=1 -run 'TestFloors$$' ./internal/report
 
 dashboard: servers ## Draw docs/observe/dashboard.svg from a service with real faults
 	DASHBOARD_SVG=../docs/observe/dashboard.svg UNWATCH_ALL_TESTS=1 go -C integration test -count=1 -run TestLongDashboardAndAlerts .
@@ -109,4 +108,4 @@ dashboard: servers ## Draw docs/observe/dashboard.svg from a service with real f
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test test-all servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture load bench bench-plots dashboard proxies domains ci
+.PHONY: help test test-all servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture load bench dashboard proxies domains ci

@@ -2,9 +2,8 @@
 // and of one hot key, by one and by four processes. The networks are loopback, one with a
 // delay, and a proxy. It also measures the cost of many held locks, and compares lock services.
 //
-// It starts servers on free ports, and prints tables and the targets met or missed. With
-// -out it writes all measurements to a file. With -plots it writes docs/performance.md and
-// docs/results/performance.md from such a file.
+// It starts servers on free ports, and prints Markdown tables. With -out it writes all
+// measurements to a file.
 //
 //	go run ./cmd/bench -run 'hot64|d-hot64' -impl 'watch|unwatch.*'
 //	go run ./cmd/bench -run 'lock-.*' -n 1 -slot 300ms
@@ -21,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/unwatch/unwatch/bench/internal/peers"
 	"github.com/unwatch/unwatch/bench/internal/plan"
 	"github.com/unwatch/unwatch/bench/internal/report"
 	"github.com/unwatch/unwatch/bench/internal/result"
@@ -66,21 +66,25 @@ func run(ctx context.Context, args []string) error {
 	full := flags.Bool("full", false, "five times, with slots of 2 s: takes about half an hour")
 	window := flags.Duration("window", 6*time.Second, "how long held locks are watched")
 	shrink := 1
-	plots := flags.Bool("plots", false, "measure nothing: draw the page and its plots from the results in -in")
-	in := flags.String("in", "results.json", "the `FILE.json` that -plots draws")
-	docs := flags.String("docs", "../docs", "the `FOLDER` that -plots draws into")
 	out := flags.String("out", "", "write the raw results to this `FILE.json`")
+	flags.Usage = func() {
+		flags.PrintDefaults()
+		_, _ = fmt.Fprint(flags.Output(), "\nscenarios of -run:\n")
+		for _, s := range plan.Scenarios() {
+			_, _ = fmt.Fprintf(flags.Output(), "  %-18s %s\n", s.Name, s.Title())
+		}
+		_, _ = fmt.Fprint(flags.Output(), "\nimplementations of -impl:\n")
+		for _, name := range peers.Names() {
+			_, _ = fmt.Fprintf(flags.Output(), "  %-18s %s\n", name, peers.What(name))
+		}
+		for _, name := range peers.Keepers() {
+			_, _ = fmt.Fprintf(flags.Output(), "  %-18s %s\n", name+" (held)", peers.KeeperWhat(name))
+		}
+	}
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
 		return err
-	}
-	if *plots {
-		file, err := result.Read(*in)
-		if err != nil {
-			return err
-		}
-		return report.Write(*docs, file)
 	}
 	switch {
 	case *quick:
@@ -114,7 +118,7 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	if err := report.Text(os.Stdout, file); err != nil {
+	if err := report.Markdown(os.Stdout, file); err != nil {
 		return err
 	}
 	return failed

@@ -2,19 +2,19 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/unwatch/unwatch/bench/internal/stats"
 )
 
 // column is a column of a table with rows of type R.
 type column[R any] struct {
-	head   string           // the terminal shows the text after the first blank in a second line
+	head   string
 	number func(*R) float64 // or:
 	cell   func(*R) string
-	wide   bool // on the page only
 }
 
 func (c column[R]) text(r *R) string {
@@ -24,74 +24,31 @@ func (c column[R]) text(r *R) string {
 	return stats.Short(c.number(r))
 }
 
-// grid is a table as text.
-type grid struct {
-	Head []string
-	Rows [][]string
-}
-
-// gridOf omits columns that are empty in all rows.
-func gridOf[R any](columns []column[R], rows []R, wide bool) grid {
-	g := grid{Rows: make([][]string, len(rows))}
+// writeTable writes a Markdown table, aligned for a terminal. It omits columns that are empty in all rows.
+func writeTable[R any](w io.Writer, columns []column[R], rows []R) error {
+	lines := make([][]string, 2+len(rows)) // the head and the rule come first
 	for i, c := range columns {
 		cells := make([]string, len(rows))
 		for k := range rows {
-			cells[k] = c.text(&rows[k])
+			cells[k] = escape(c.text(&rows[k]))
 		}
-		silent := !slices.ContainsFunc(cells, func(text string) bool { return text != "-" && text != "" })
-		if c.wide && !wide || silent && i > 0 {
+		if i > 0 && !slices.ContainsFunc(cells, func(text string) bool { return text != "-" && text != "" }) {
 			continue
 		}
-		g.Head = append(g.Head, c.head)
-		for k, text := range cells {
-			g.Rows[k] = append(g.Rows[k], text)
+		for k, text := range append([]string{c.head, "---"}, cells...) {
+			lines[k] = append(lines[k], text)
 		}
 	}
-	return g
+	aligned := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
+	for _, cells := range lines {
+		if _, err := fmt.Fprintf(aligned, "| %s\t|\n", strings.Join(cells, "\t| ")); err != nil {
+			return err
+		}
+	}
+	return aligned.Flush()
 }
 
-// markdown returns the table for a page.
-func (g grid) markdown() string {
-	var b strings.Builder
-	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
-	line(strings.Split(strings.ReplaceAll(strings.Join(g.Head, "\n"), " /", "/"), "\n"))
-	b.WriteString(strings.Repeat("|---", len(g.Head)) + "|\n")
-	for _, row := range g.Rows {
-		safe := make([]string, len(row))
-		for i, text := range row {
-			safe[i] = cell(text)
-		}
-		line(safe)
-	}
-	return b.String()
-}
-
-// text prints the table for a terminal, with notes below the rows.
-func (g grid) text(b *strings.Builder, below func(row int) string) {
-	var first, second []string
-	for _, head := range g.Head {
-		above, unit, _ := strings.Cut(head, " ")
-		first, second = append(first, above), append(second, unit)
-	}
-	width := make([]int, len(g.Head))
-	for _, row := range append([][]string{first, second}, g.Rows...) {
-		for i, text := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(text))
-		}
-	}
-	line := func(cells []string) {
-		fmt.Fprintf(b, "%-*s", width[0], cells[0])
-		for i, text := range cells[1:] {
-			fmt.Fprintf(b, " %*s", width[i+1], text)
-		}
-		b.WriteByte('\n')
-	}
-	line(first)
-	line(second)
-	for i, row := range g.Rows {
-		line(row)
-		if text := below(i); text != "" {
-			fmt.Fprintf(b, "%*s ^ %.90s\n", width[0], "", text)
-		}
-	}
+// escape returns text for a cell of a Markdown table.
+func escape(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "\t", " ", "<", "&lt;").Replace(text)
 }

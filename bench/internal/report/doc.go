@@ -1,2 +1,2 @@
-// Package report turns results into tables and plots, and compares them with the targets.
+// Package report turns results into Markdown tables.
 package report

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
 	"github.com/unwatch/unwatch/bench/internal/peers"
 	"github.com/unwatch/unwatch/bench/internal/plan"
@@ -78,24 +76,11 @@ func holdColumns() []column[HoldRow] {
 		median("memory MB", (*result.Hold).Megabytes),
 		{head: "watch MB", number: func(r *HoldRow) float64 { return r.Watch }},
 		median("goroutines", func(h *result.Hold) float64 { return float64(h.Worker.Goroutines) }),
-		median("renewals /s", (*result.Hold).Renewals),
-		median("flights /s", (*result.Hold).Flights),
+		median("renewals/s", (*result.Hold).Renewals),
+		median("flights/s", (*result.Hold).Flights),
 		median("late p50 ms", late(0.5)),
 		median("late p99 ms", late(0.99)),
 		worst("late max ms", (*result.Hold).Latest),
 		worst("lost", func(h *result.Hold) float64 { return float64(h.Lost) }),
 	}
-}
-
-// Markdown returns the table for a page.
-func (t *HoldTable) Markdown() string { return gridOf(holdColumns(), t.Rows, true).markdown() }
-
-func (t *HoldTable) text(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%s: %s\n", t.Scenario.Name, t.Scenario.Title())
-	foreign := 0.0
-	for _, r := range t.Rows {
-		foreign = max(foreign, r.all(func(h *result.Hold) float64 { return h.ForeignCores }).Max)
-	}
-	gridOf(holdColumns(), t.Rows, false).text(b, func(int) string { return "" })
-	notQuiet(b, foreign)
 }

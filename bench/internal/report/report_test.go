@@ -1,13 +1,8 @@
 package report
 
 import (
-	"bytes"
-	"encoding/xml"
-	"errors"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,144 +99,35 @@ func TestShareBesideOthers(t *testing.T) {
 	if r := Tables(f)[0].Row("unwatch"); measure("share %")(r) != 30 || r.Rate.Median != 30 || r.Lost != 0 || r.Twice != 0 {
 		t.Errorf("%+v", r)
 	}
-	if got := verdicts(f)["2x4 beside 2x4 with WATCH, fn of 20 ms: share of updates"]; got != "met" {
-		t.Errorf("30 %% is %q", got)
-	}
 }
 
-func verdicts(f *result.File) map[string]string {
-	got := map[string]string{}
-	for _, target := range Targets(f) {
-		got[target.What] = target.Verdict
-	}
-	return got
+// measure returns the numbers of a column.
+func measure(head string) func(*Row) float64 {
+	all := columns()
+	return all[slices.IndexFunc(all, func(c column[Row]) bool { return c.head == head })].number
 }
 
-func TestTargets(t *testing.T) {
-	got := verdicts(sample())
-	for what, want := range map[string]string{
-		"hot key, 1x64, loopback: over WATCH":                       "met",
-		"hot key, 1x64, loopback: server calls an update":           "MISSED",
-		"hot key, 1x64, +1 ms: over WATCH":                          "not measured",
-		"10,000 locks: client CPU a renewal, against the tickers":   "met",
-		"10,000 locks: Redis CPU a renewal, against the tickers":    "MISSED",
-		"hot key, 1x64, loopback, on demand: over WATCH":            "not measured",
-		"10,000 locks: memory":                                      "MISSED",
-		"10,000 locks: memory of the watch alone":                   "met",
-		"100,000 locks: memory of the watch alone":                  "not measured",
-		"ours, 2 slots: updates lost, stored twice, hung or failed": "met",
+func markdown(t *testing.T, f *result.File) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Markdown(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Cells are aligned and escaped, and a reason stands where there is no number.
+func TestMarkdown(t *testing.T) {
+	text := markdown(t, sample())
+	for _, want := range []string{
+		"### hot64: ONE hot key, 1 process x 64 goroutines, loopback\n\n|           | updates/s | min..max ",
+		"\n| unwatch   | 16,000    | 16.0k..16.0k | 160 ",
+		`| it said &lt;no>\|never |`,
+		"| 2 lost, 3 hung |",
+		"### hold10k: 10,000 locks held, loopback\n",
 	} {
-		if got[what] != want {
-			t.Errorf("%s: %q, want %q", what, got[what], want)
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
 		}
-	}
-}
-
-// One lost update misses a target, whatever the other results are.
-func TestLostUpdateMissesTarget(t *testing.T) {
-	f := sample()
-	f.Slots[6].Stored--
-	targets := Targets(f)
-	if last := targets[len(targets)-1]; last.Verdict != "MISSED" || last.Measured != "1.00" {
-		t.Errorf("%+v", last)
-	}
-}
-
-func TestChartsAreValidAndEscaped(t *testing.T) {
-	bar := func(v float64) stats.Spread { return stats.Spread{Median: v, Min: v / 2, Max: v * 2, N: 3} }
-	for _, logarithmic := range []bool{true, false} {
-		c := Chart{
-			Title: `a < b & "c"`, Unit: "<i>", Log: logarithmic, Series: []string{"one & two", "three"},
-			Items: []Item{
-				{Label: "<script>", Ours: true, Bars: []stats.Spread{bar(3), bar(0)}},
-				{Label: "none", Bars: []stats.Spread{{}, bar(1e7)}, Notes: []string{"refused & gone", ""}},
-			},
-		}
-		text := c.SVG()
-		d := xml.NewDecoder(strings.NewReader(text))
-		for {
-			if _, err := d.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%v in\n%s", err, text)
-			}
-		}
-		for _, bad := range []string{"<script>", "NaN", "Inf", "<i>", `width="-`} {
-			if strings.Contains(text, bad) {
-				t.Errorf("%s in\n%s", bad, text)
-			}
-		}
-	}
-	if text := (Chart{Series: []string{"x"}}).SVG(); strings.Contains(text, "NaN") {
-		t.Error(text)
-	}
-}
-
-func TestJudge(t *testing.T) {
-	for v, want := range map[float64]string{1.2: "met", 1: "restated", 0.9: "restated", 0.8: "MISSED"} {
-		if got := atLeast(1.2, "x").restate(0.9).judge("", v); got.Verdict != want || got.Want != ">= 1.20x, now 0.90x" {
-			t.Errorf("%v is %v, want %s", v, got, want)
-		}
-	}
-}
-
-func TestPage(t *testing.T) {
-	docs := t.TempDir()
-	if err := Write(docs, sample()); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, _, _ := strings.Cut(string(text), "\n\nMeasured on")
-	if !strings.Contains(first, "\n- 10,000 locks: memory: 70.0 MB") {
-		t.Errorf("the page does not begin with the targets that are missed:\n%s", first)
-	}
-	tables, err := os.ReadFile(filepath.Join(docs, "results", "performance.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for want, where := range map[string][]byte{
-		"make bench\n": text, "performance/hot-1x64.svg": text,
-		"| watch | refused |": tables, `it said &lt;no>\|never`: tables, "16,000": tables,
-	} {
-		if !bytes.Contains(where, []byte(want)) {
-			t.Errorf("a page has no %q", want)
-		}
-	}
-	for _, figure := range Figures(sample()) {
-		if _, err := os.Stat(filepath.Join(docs, "performance", figure.Name+".svg")); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func TestText(t *testing.T) {
-	var b bytes.Buffer
-	if err := Text(&b, sample()); err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(b.String()) {
-		if n := len([]rune(strings.TrimSpace(line))); n > 112 {
-			t.Errorf("%d columns: %s", n, line)
-		}
-	}
-	if !strings.Contains(b.String(), "refused: it said") {
-		t.Error(b.String())
-	}
-}
-
-func TestResultFileIsReadBack(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "deeper", "results.json")
-	if err := sample().Write(name); err != nil {
-		t.Fatal(err)
-	}
-	f, err := result.Read(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(f.Slots) != len(sample().Slots) || f.Slots[4].Hung() != 3 || f.Holds[1].Worker.Memory != 70e6 {
-		t.Errorf("%+v", f)
 	}
 }

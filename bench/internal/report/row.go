@@ -88,7 +88,7 @@ func handedOver(r *Row) float64 {
 func columns() []column[Row] {
 	return []column[Row]{
 		{head: "", cell: func(r *Row) string { return r.Impl }},
-		{head: "updates /s", cell: (*Row).rate},
+		{head: "updates/s", cell: (*Row).rate},
 		{head: "min..max", cell: func(r *Row) string { return kilo(r.Rate.Min) + ".." + kilo(r.Rate.Max) }},
 		{head: "x WATCH", number: func(r *Row) float64 { return r.TimesWatch }},
 		{head: "x +bo", number: func(r *Row) float64 { return r.TimesBackoff }},
@@ -104,20 +104,14 @@ func columns() []column[Row] {
 		{head: "reads", number: ofRedis(func(s result.Server) float64 { return float64(s.Reads) })},
 		{head: "bytes", number: ofRedis(func(s result.Server) float64 { return float64(s.Bytes) })},
 		{head: "allocs", number: each(func(s *result.Slot) float64 { return float64(s.Client().Allocs) })},
-		{head: "alloc B", number: each(func(s *result.Slot) float64 { return float64(s.Client().AllocBytes) }), wide: true},
+		{head: "alloc B", number: each(func(s *result.Slot) float64 { return float64(s.Client().AllocBytes) })},
 		{head: "Redis µs", number: ofRedis(func(s result.Server) float64 { return result.Micro(s.CPU) })},
 		{head: "client µs", number: each(func(s *result.Slot) float64 { return result.Micro(s.Client().CPU) })},
 		{head: "share %", number: median(func(s *result.Slot) float64 { return 100 * s.Part() })},
 		{head: "worst %", number: median(func(s *result.Slot) float64 { return 100 * s.Share() })},
-		{head: "retries", number: each((*result.Slot).Retries), wide: true},
-		{head: "trouble", cell: (*Row).Trouble, wide: true},
+		{head: "retries", number: each((*result.Slot).Retries)},
+		{head: "trouble", cell: (*Row).Trouble},
 	}
-}
-
-// measure returns the getter of a numeric column.
-func measure(head string) func(*Row) float64 {
-	all := columns()
-	return all[slices.IndexFunc(all, func(c column[Row]) bool { return c.head == head })].number
 }
 
 // rate returns the median rate, or why there is none.
@@ -130,9 +124,6 @@ func (r *Row) rate() string {
 	}
 	return "crashed"
 }
-
-// Markdown returns the table for a page.
-func (t *Table) Markdown() string { return gridOf(columns(), t.Rows, true).markdown() }
 
 // Tables groups the slots of a file, in the order of the plan.
 func Tables(f *result.File) []Table {
@@ -242,7 +233,7 @@ func (t *Table) Row(name string) *Row {
 // Trouble returns a warning about a row, or "".
 func (r *Row) Trouble() string {
 	if r.Rate.N == 0 {
-		return r.Refused + r.Crashed
+		return fmt.Sprintf("%.120s", r.Refused+r.Crashed)
 	}
 	var parts []string
 	count := func(n int64, what string) {

@@ -6,11 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/bench/internal/plan"
 	"github.com/unwatch/unwatch/bench/internal/result"
 )
 
-// Text writes all tables for a terminal.
-func Text(w io.Writer, f *result.File) error {
+// Markdown writes the machine and all tables.
+func Markdown(w io.Writer, f *result.File) error {
 	var b strings.Builder
 	m := f.Machine
 	fmt.Fprintf(&b, "%s, %d cores, %s %s; %s, Redis %s; %s, took %v\n", m.CPU, m.Cores, m.OS, m.Kernel, m.Go, m.Redis,
@@ -21,35 +22,28 @@ func Text(w io.Writer, f *result.File) error {
 		}
 	}
 	for _, t := range Tables(f) {
-		t.text(&b)
+		foreign := 0.0
+		for _, r := range t.Rows {
+			foreign = max(foreign, r.Foreign)
+		}
+		writeScenario(&b, t.Scenario, columns(), t.Rows, foreign)
 	}
 	for _, t := range HoldTables(f) {
-		t.text(&b)
+		foreign := 0.0
+		for _, r := range t.Rows {
+			foreign = max(foreign, r.all(func(h *result.Hold) float64 { return h.ForeignCores }).Max)
+		}
+		writeScenario(&b, t.Scenario, holdColumns(), t.Rows, foreign)
 	}
-	targetsText(&b, f)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (t *Table) text(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%s: %s\n", t.Scenario.Name, t.Scenario.Title())
-	foreign := 0.0
-	for _, r := range t.Rows {
-		foreign = max(foreign, r.Foreign)
-	}
-	gridOf(columns(), t.Rows, false).text(b, func(row int) string {
-		r := t.Rows[row]
-		if r.Rate.N == 0 {
-			return r.rate() + ": " + r.Trouble()
-		}
-		return r.Trouble()
-	})
-	notQuiet(b, foreign)
-}
-
-func notQuiet(b *strings.Builder, foreign float64) {
+func writeScenario[R any](b *strings.Builder, s plan.Scenario, columns []column[R], rows []R, foreign float64) {
+	fmt.Fprintf(b, "\n### %s: %s\n\n", s.Name, s.Title())
+	_ = writeTable(b, columns, rows) // a Builder returns no error
 	if foreign > result.Quiet {
-		fmt.Fprintf(b, "NOT QUIET: others used up to %.2f cores meanwhile; do not rely on this table\n", foreign)
+		fmt.Fprintf(b, "\nNOT QUIET: other processes used up to %.2f cores meanwhile; do not rely on this table\n", foreign)
 	}
 }
 

@@ -1,7 +1,6 @@
 package doccheck
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
@@ -115,21 +114,10 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// If the README claims speed, it states the number of missed targets.
-func TestMissedTargetsAreNamed(t *testing.T) {
-	page := read(t, "docs/performance.md")
-	missed, met := strings.Count(page, "| MISSED |"), strings.Count(page, "| met |")+strings.Count(page, "| restated |")
-	want := fmt.Sprintf("%d of %d targets", missed, missed+met)
-	for _, name := range []string{"docs/performance.md", "README.md", "README.zh-CN.md"} {
-		if !strings.Contains(read(t, name), want) {
-			t.Errorf("%s does not say that %s are missed", name, want)
-		}
-	}
-}
-
-// The README has the versions of go.mod, and the ratios of docs/performance.md.
-func TestFrontPageFigures(t *testing.T) {
-	mod, page := read(t, "go.mod"), read(t, "docs/performance.md")
+// The README has the versions of go.mod, and its ratios are rows of docs/performance.md. The figures of that page are
+// those of the recorded tables.
+func TestPerformanceFigures(t *testing.T) {
+	mod, page, tables := read(t, "go.mod"), read(t, "docs/performance.md"), read(t, "docs/results/performance.md")
 	first := func(text, pattern string) string {
 		found := regexp.MustCompile(pattern).FindStringSubmatch(text)
 		if found == nil {
@@ -137,14 +125,25 @@ func TestFrontPageFigures(t *testing.T) {
 		}
 		return found[1]
 	}
-	want := []string{"Go " + first(mod, `(?m)^go (\d+\.\d+)`), "go-redis " + first(mod, `redis/go-redis/v9 (v\S+)`)}
-	for _, row := range []string{
-		"hot key, 1x64, loopback", "64 goroutines, distinct keys, loopback", `1 goroutine, \+1 ms`, "1 goroutine, loopback",
-	} {
-		ratio := func(row string) string {
-			return strings.TrimSuffix(first(page, `(?m)^\| `+row+`: over WATCH \|[^|]*\| (\S+) [|(]`), "x") + "×"
+	ratios := map[string]string{} // by scenario
+	rows := regexp.MustCompile("(?m)^\\| [^|]* \\| (\\S+) (\\| \\S+× \\| \\S+× \\|) `(\\S+)` \\|$")
+	for _, row := range rows.FindAllStringSubmatch(page, -1) {
+		_, table, _ := strings.Cut(tables, "\n### "+row[3]+": ")
+		ratio := func(impl string) string { return first(table, `(?m)^\| `+impl+` +\| \S+ +\| \S+ +\| (\S+) `) }
+		ratios[row[3]] = "| " + ratio("unwatch") + "× | " + ratio("unwatch-ondemand") + "× |"
+		if want := first(table, `(?m)^\| watch +\| (\S+) `); row[1] != want || row[2] != ratios[row[3]] {
+			t.Errorf("docs/performance.md has %q for %s, want %s and %s", row[0], row[3], want, ratios[row[3]])
 		}
-		want = append(want, "| "+ratio(row)+" | "+ratio(row+", on demand")+" |")
+	}
+	if len(ratios) != 9 {
+		t.Errorf("%d rows of docs/performance.md have a scenario, want 9", len(ratios))
+	}
+	want := []string{"Go " + first(mod, `(?m)^go (\d+\.\d+)`), "go-redis " + first(mod, `redis/go-redis/v9 (v\S+)`)}
+	for _, scenario := range []string{"hot64", "unc64", "d-unc1", "unc1"} {
+		if ratios[scenario] == "" {
+			t.Fatalf("docs/performance.md has no row of %s", scenario)
+		}
+		want = append(want, ratios[scenario])
 	}
 	for _, name := range []string{"README.md", "README.zh-CN.md"} {
 		for _, text := range want {
