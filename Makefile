@@ -98,7 +98,7 @@ load: servers ## Have 1000 goroutines update 10,000 keys through 32 connections:
 	go -C integration run ./cmd/load -duration $(DURATION) -seed $(SEED) -topology $(TOPOLOGY) $(if $(SWEEP),-sweep $(SWEEP))
 
 bench: servers ## Measure against the peers, in a quarter of an hour; wants the machine for itself
-	go -C bench run ./cmd/bench -out results.json > bench/tables.md
+	go -C bench run ./cmd/bench -out results.txt > bench/tables.md
 	@cat bench/tables.md
 	UNWATCH_BENCH_TABLES=$(abspath bench/tables.md) go -C bench test -count=1 -run 'TestFloors$$' ./internal/report
 

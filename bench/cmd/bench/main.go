@@ -2,14 +2,15 @@
 // and of one hot key, by one and by four processes. The networks are loopback, one with a
 // delay, and a proxy. It also measures the cost of many held locks, and compares lock services.
 //
-// It starts servers on free ports, and prints Markdown tables. With -out it writes all
-// measurements to a file.
+// It starts servers on free ports, and prints Markdown tables. With -out it writes a line for
+// each slot to a file, for benchstat.
 //
 //	go run ./cmd/bench -run 'hot64|d-hot64' -impl 'watch|unwatch.*'
 //	go run ./cmd/bench -run 'lock-.*' -n 1 -slot 300ms
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -66,7 +67,7 @@ func run(ctx context.Context, args []string) error {
 	full := flags.Bool("full", false, "five times, with slots of 2 s: takes about half an hour")
 	window := flags.Duration("window", 6*time.Second, "how long held locks are watched")
 	shrink := 1
-	out := flags.String("out", "", "write the raw results to this `FILE.json`")
+	out := flags.String("out", "", "write a line for each slot to this `FILE.txt`, for benchstat")
 	flags.Usage = func() {
 		flags.PrintDefaults()
 		_, _ = fmt.Fprint(flags.Output(), "\nscenarios of -run:\n")
@@ -102,23 +103,25 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 
-	file := &result.File{Began: time.Now(), Command: append([]string{"bench"}, args...), RoundTrip: map[string]time.Duration{}}
+	results := &result.Results{Began: time.Now(), RoundTrip: map[string]time.Duration{}}
 	runner := &plan.Runner{
 		Program: program, Runs: *runs, Repetitions: *repetitions, Slot: *slot,
 		Window: *window, Shrink: shrink,
 		Scenarios: scenarios.re, Impls: impls.re, Progress: os.Stderr,
 	}
-	failed := runner.Run(ctx, dir, file)
-	file.Ended = time.Now()
+	failed := runner.Run(ctx, dir, results)
+	results.Ended = time.Now()
 	if ctx.Err() != nil {
 		failed = errors.New("interrupted")
 	}
 	if *out != "" {
-		if err := file.Write(*out); err != nil {
+		var lines bytes.Buffer
+		_ = report.Lines(&lines, results) // a Buffer returns no error
+		if err := os.WriteFile(*out, lines.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}
-	if err := report.Markdown(os.Stdout, file); err != nil {
+	if err := report.Markdown(os.Stdout, results); err != nil {
 		return err
 	}
 	return failed

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/unwatch/unwatch/bench/internal/result"
@@ -16,7 +17,6 @@ import (
 func (l *Lab) Machine(ctx context.Context) result.Machine {
 	m := result.Machine{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(),
-		Modules: map[string]string{},
 	}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		m.Kernel = strings.TrimSpace(string(text))
@@ -41,10 +41,17 @@ func (l *Lab) Machine(ctx context.Context) result.Machine {
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
-			m.Modules[dep.Path] = dep.Version
+			if slices.ContainsFunc(compared(), func(peer string) bool { return strings.HasSuffix(dep.Path, peer) }) {
+				m.Peers = append(m.Peers, dep.Path+" "+dep.Version)
+			}
 		}
 	}
 	return m
+}
+
+// compared returns the ends of the paths of the modules whose versions matter.
+func compared() []string {
+	return []string{"go-redis/v9", "redsync/v4", "bsm/redislock", "redis/rueidis"}
 }
 
 // field returns the value of the first line "name: value".

@@ -11,7 +11,7 @@ import (
 )
 
 // hold measures a keeper that holds locks.
-func (r *Runner) hold(ctx context.Context, s Scenario, name string, rep int) error {
+func (r *Runner) hold(ctx context.Context, s Scenario, name string) error {
 	path, err := r.lab.Path(ctx, s.Network)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (r *Runner) hold(ctx context.Context, s Scenario, name string, rep int) err
 		return err
 	}
 	defer child.Stop()
-	h := result.Hold{Scenario: s.Name, Impl: name, Repetition: rep}
+	h := result.Hold{Scenario: s.Name, Impl: name}
 	err = r.watchHold(ctx, path, child, &h)
 	if crash, ok := errors.AsType[*worker.CrashError](err); ok && ctx.Err() == nil {
 		h.Crashed, err = crash.Error(), nil

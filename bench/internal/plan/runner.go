@@ -27,13 +27,13 @@ type Runner struct {
 	Progress    io.Writer
 
 	lab     *lab.Lab
-	file    *result.File
+	file    *result.Results
 	refused map[string]string // reason by scenario and implementation
 }
 
 // Run measures the selected scenarios and adds the results to file, including those before an
 // error.
-func (r *Runner) Run(ctx context.Context, dir string, file *result.File) error {
+func (r *Runner) Run(ctx context.Context, dir string, file *result.Results) error {
 	r.lab, r.file, r.refused = lab.New(r.Program, dir), file, map[string]string{}
 	defer r.lab.Close()
 	chosen := r.chosen()
@@ -104,18 +104,18 @@ func (r *Runner) scenario(ctx context.Context, s Scenario, run int) error {
 	if s.Locks > 0 { // long and steady
 		repetitions = max(1, repetitions/3)
 	}
-	for rep := 1; rep <= repetitions; rep++ {
+	for range repetitions {
 		for _, name := range s.Impls {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			if s.Locks > 0 {
-				if err := r.hold(ctx, s, name, rep); err != nil {
+				if err := r.hold(ctx, s, name); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 				continue
 			}
-			slot, err := r.slot(ctx, s, name, run, rep)
+			slot, err := r.slot(ctx, s, name, run)
 			if crash, ok := errors.AsType[*worker.CrashError](err); ok && ctx.Err() == nil {
 				slot.Crashed, err = crash.Error(), nil
 				r.say("  %-18s CRASHED: %v", name, crash)
@@ -133,8 +133,8 @@ func (r *Runner) scenario(ctx context.Context, s Scenario, run int) error {
 // it ends a slot only if the bench itself fails.
 const slotLimit = time.Minute
 
-func (r *Runner) slot(ctx context.Context, s Scenario, name string, run, rep int) (*result.Slot, error) {
-	slot := &result.Slot{Scenario: s.Name, Impl: name, Run: run, Repetition: rep, Length: r.Slot}
+func (r *Runner) slot(ctx context.Context, s Scenario, name string, run int) (*result.Slot, error) {
+	slot := &result.Slot{Scenario: s.Name, Impl: name, Run: run, Length: r.Slot}
 	if s.Length > 0 {
 		slot.Length = s.Length / time.Duration(max(1, r.Shrink))
 	}

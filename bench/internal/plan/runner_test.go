@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func measure(t *testing.T, scenarios, impls string) *result.File {
+func measure(t *testing.T, scenarios, impls string) *result.Results {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
@@ -38,7 +38,7 @@ func measure(t *testing.T, scenarios, impls string) *result.File {
 		Scenarios: regexp.MustCompile("^(?:" + scenarios + ")$"), Impls: regexp.MustCompile("^(?:" + impls + ")$"),
 		Progress: &progress,
 	}
-	f := &result.File{RoundTrip: map[string]time.Duration{}}
+	f := &result.Results{RoundTrip: map[string]time.Duration{}}
 	if err := r.Run(t.Context(), t.TempDir(), f); err != nil {
 		t.Fatalf("%v\n%s", err, progress.String())
 	}

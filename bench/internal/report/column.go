@@ -13,8 +13,10 @@ import (
 // column is a column of a table with rows of type R.
 type column[R any] struct {
 	head   string
-	number func(*R) float64 // or:
-	cell   func(*R) string
+	number func(*R) float64
+	cell   func(*R) string // the text, if it is not the number
+	unit   string          // in a line for benchstat; "": none
+	scale  float64         // factor from number to unit; 0: 1
 }
 
 func (c column[R]) text(r *R) string {

@@ -1,2 +1,2 @@
-// Package report turns results into Markdown tables.
+// Package report turns results into Markdown tables, and into lines for benchstat.
 package report

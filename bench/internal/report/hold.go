@@ -25,8 +25,8 @@ type HoldRow struct {
 
 func (r *HoldRow) all(get func(*result.Hold) float64) stats.Spread { return stats.By(r.holds, get) }
 
-// HoldTables groups the holds of a file.
-func HoldTables(f *result.File) []HoldTable {
+// HoldTables groups the holds of a run.
+func HoldTables(f *result.Results) []HoldTable {
 	var tables []HoldTable
 	for _, s := range plan.Scenarios() {
 		t := HoldTable{Scenario: s}
@@ -59,28 +59,28 @@ func (t *HoldTable) watchOfTickers() {
 
 // holdColumns returns the columns of a HoldTable.
 func holdColumns() []column[HoldRow] {
-	median := func(head string, get func(*result.Hold) float64) column[HoldRow] {
-		return column[HoldRow]{head: head, number: func(r *HoldRow) float64 { return r.all(get).Median }}
+	median := func(head, unit string, scale float64, get func(*result.Hold) float64) column[HoldRow] {
+		return column[HoldRow]{head: head, unit: unit, scale: scale, number: func(r *HoldRow) float64 { return r.all(get).Median }}
 	}
-	worst := func(head string, get func(*result.Hold) float64) column[HoldRow] {
-		return column[HoldRow]{head: head, number: func(r *HoldRow) float64 { return r.all(get).Max }}
+	worst := func(head, unit string, scale float64, get func(*result.Hold) float64) column[HoldRow] {
+		return column[HoldRow]{head: head, unit: unit, scale: scale, number: func(r *HoldRow) float64 { return r.all(get).Max }}
 	}
 	late := func(q float64) func(*result.Hold) float64 {
 		return func(h *result.Hold) float64 { return result.Milli(h.Worker.Late.Quantile(q)) }
 	}
 	return []column[HoldRow]{
 		{head: "", cell: func(r *HoldRow) string { return r.Impl }},
-		median("locks", func(h *result.Hold) float64 { return float64(h.Worker.Locks) }),
-		median("client CPU %", func(h *result.Hold) float64 { return 100 * h.ClientShare() }),
-		median("Redis CPU %", func(h *result.Hold) float64 { return 100 * h.RedisShare() }),
-		median("memory MB", (*result.Hold).Megabytes),
-		{head: "watch MB", number: func(r *HoldRow) float64 { return r.Watch }},
-		median("goroutines", func(h *result.Hold) float64 { return float64(h.Worker.Goroutines) }),
-		median("renewals/s", (*result.Hold).Renewals),
-		median("flights/s", (*result.Hold).Flights),
-		median("late p50 ms", late(0.5)),
-		median("late p99 ms", late(0.99)),
-		worst("late max ms", (*result.Hold).Latest),
-		worst("lost", func(h *result.Hold) float64 { return float64(h.Lost) }),
+		median("locks", "locks", 1, func(h *result.Hold) float64 { return float64(h.Worker.Locks) }),
+		median("client CPU %", "client-cpu-%", 1, func(h *result.Hold) float64 { return 100 * h.ClientShare() }),
+		median("Redis CPU %", "redis-cpu-%", 1, func(h *result.Hold) float64 { return 100 * h.RedisShare() }),
+		median("memory MB", "memory-B", 1e6, (*result.Hold).Megabytes),
+		{head: "watch MB", number: func(r *HoldRow) float64 { return r.Watch }, unit: "watch-B", scale: 1e6},
+		median("goroutines", "goroutines", 1, func(h *result.Hold) float64 { return float64(h.Worker.Goroutines) }),
+		median("renewals/s", "renewals/s", 1, (*result.Hold).Renewals),
+		median("flights/s", "flights/s", 1, (*result.Hold).Flights),
+		median("late p50 ms", "late-p50-ns", 1e6, late(0.5)),
+		median("late p99 ms", "late-p99-ns", 1e6, late(0.99)),
+		worst("late max ms", "late-max-ns", 1e6, (*result.Hold).Latest),
+		worst("lost", "lost", 1, func(h *result.Hold) float64 { return float64(h.Lost) }),
 	}
 }

@@ -20,8 +20,8 @@ func sections(scenario, impl string, run int, done int64, handovers ...time.Dura
 	return s
 }
 
-func lockSample() *result.File {
-	return &result.File{Slots: []result.Slot{
+func lockSample() *result.Results {
+	return &result.Results{Slots: []result.Slot{
 		sections("lock-turns", "lock-redis", 1, 400, time.Millisecond, 2*time.Millisecond),
 		sections("lock-turns", "lock-etcd", 1, 100, 5*time.Millisecond),
 		sections("lock-turns", "lock-redis", 2, 200, 2*time.Millisecond, 2*time.Millisecond),

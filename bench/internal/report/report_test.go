@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,12 +22,11 @@ func slot(scenario, impl string, done int64) result.Slot {
 	}
 }
 
-func sample() *result.File {
+func sample() *result.Results {
 	refused := result.Slot{Scenario: "p-hot64", Impl: "watch", Refused: "it said <no>|never"}
 	broken := slot("hot64", "redislock", 80)
 	broken.Stored, broken.Workers[0].Hung = 78, 3
-	return &result.File{
-		Command: []string{"bench", "-run", "a|b"},
+	return &result.Results{
 		Slots: []result.Slot{
 			slot("hot64", "watch", 100), slot("hot64", "watch", 120), slot("hot64", "watch", 90),
 			slot("hot64", "watch+bo", 500), broken, slot("hot64", "redsync", 200), slot("hot64", "unwatch", 16000),
@@ -73,7 +73,7 @@ func TestRatios(t *testing.T) {
 // Ratios of several runs compare results of the same run, since the machine may change between
 // runs.
 func TestRatiosAreOfRuns(t *testing.T) {
-	f := &result.File{}
+	f := &result.Results{}
 	for run, done := range [][3]int64{{100, 50, 5000}, {300, 100, 9000}, {200, 40, 4000}} {
 		for i, impl := range []string{"watch", "watch+bo", "unwatch"} {
 			s := slot("hot4x16", impl, done[i])
@@ -95,7 +95,7 @@ func TestShareBesideOthers(t *testing.T) {
 	s := slot("beside2x4", "unwatch", 30)
 	s.Beside = []worker.UpdateResult{{Done: 70, InSlot: 70}}
 	s.Stored = 100
-	f := &result.File{Slots: []result.Slot{s}}
+	f := &result.Results{Slots: []result.Slot{s}}
 	if r := Tables(f)[0].Row("unwatch"); measure("share %")(r) != 30 || r.Rate.Median != 30 || r.Lost != 0 || r.Twice != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -107,7 +107,7 @@ func measure(head string) func(*Row) float64 {
 	return all[slices.IndexFunc(all, func(c column[Row]) bool { return c.head == head })].number
 }
 
-func markdown(t *testing.T, f *result.File) string {
+func markdown(t *testing.T, f *result.Results) string {
 	t.Helper()
 	var b strings.Builder
 	if err := Markdown(&b, f); err != nil {
@@ -129,5 +129,34 @@ func TestMarkdown(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+}
+
+// Each slot is a line of the Go benchmark format: a name, a count, and pairs of a number and a unit.
+func TestLines(t *testing.T) {
+	var b strings.Builder
+	if err := Lines(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if got := strings.Count(text, "\nBenchmark"); got != 10 { // 8 slots that ran, and 2 keepers
+		t.Errorf("%d lines", got)
+	}
+	line := regexp.MustCompile(`^Benchmark(Update|Hold)/scenario=\S+/impl=\S+ [1-9]\d*( [-+.e\d]+ [a-zA-Z]\S*)+\n$`)
+	for l := range strings.Lines(text) {
+		if strings.HasPrefix(l, "Benchmark") && !line.MatchString(l) {
+			t.Errorf("invalid: %s", l)
+		}
+	}
+	for _, want := range []string{
+		"\nBenchmarkUpdate/scenario=hot64/impl=unwatch 16000 62500 ns/op ",
+		"\nBenchmarkUpdate/scenario=hot64/impl=redislock 80 1.25e+07 ns/op ", " 5 bad-updates\n", " 2 calls/op ", " 7e+07 memory-B ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "p-hot64/impl=watch") {
+		t.Error("a line of a refused slot")
 	}
 }

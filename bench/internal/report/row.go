@@ -88,31 +88,37 @@ func handedOver(r *Row) float64 {
 func columns() []column[Row] {
 	return []column[Row]{
 		{head: "", cell: func(r *Row) string { return r.Impl }},
-		{head: "updates/s", cell: (*Row).rate},
+		{head: "updates/s", cell: (*Row).rate, number: nanoseconds, unit: "ns/op"},
 		{head: "min..max", cell: func(r *Row) string { return kilo(r.Rate.Min) + ".." + kilo(r.Rate.Max) }},
 		{head: "x WATCH", number: func(r *Row) float64 { return r.TimesWatch }},
 		{head: "x +bo", number: func(r *Row) float64 { return r.TimesBackoff }},
 		{head: "x peer", number: func(r *Row) float64 { return r.TimesPeer }},
 		{head: "x Redis", number: func(r *Row) float64 { return r.TimesRedis }},
-		{head: "p50 ms", number: quantile(0.5)},
-		{head: "p99 ms", number: quantile(0.99)},
-		{head: "handed over %", number: handedOver},
-		{head: "hand-over p50", number: handover(0.5)},
-		{head: "hand-over p99", number: handover(0.99)},
-		{head: "commands", number: each(func(s *result.Slot) float64 { return float64(s.Commands()) })},
-		{head: "calls", number: ofRedis(func(s result.Server) float64 { return float64(s.Total()) })},
-		{head: "reads", number: ofRedis(func(s result.Server) float64 { return float64(s.Reads) })},
-		{head: "bytes", number: ofRedis(func(s result.Server) float64 { return float64(s.Bytes) })},
-		{head: "allocs", number: each(func(s *result.Slot) float64 { return float64(s.Client().Allocs) })},
-		{head: "alloc B", number: each(func(s *result.Slot) float64 { return float64(s.Client().AllocBytes) })},
-		{head: "Redis µs", number: ofRedis(func(s result.Server) float64 { return result.Micro(s.CPU) })},
-		{head: "client µs", number: each(func(s *result.Slot) float64 { return result.Micro(s.Client().CPU) })},
-		{head: "share %", number: median(func(s *result.Slot) float64 { return 100 * s.Part() })},
-		{head: "worst %", number: median(func(s *result.Slot) float64 { return 100 * s.Share() })},
-		{head: "retries", number: each((*result.Slot).Retries)},
-		{head: "trouble", cell: (*Row).Trouble},
+		{head: "p50 ms", number: quantile(0.5), unit: "p50-ns", scale: 1e6},
+		{head: "p99 ms", number: quantile(0.99), unit: "p99-ns", scale: 1e6},
+		{head: "handed over %", number: handedOver, unit: "handed-over-%"},
+		{head: "hand-over p50", number: handover(0.5), unit: "hand-over-p50-ns", scale: 1e6},
+		{head: "hand-over p99", number: handover(0.99), unit: "hand-over-p99-ns", scale: 1e6},
+		{head: "commands", number: each(func(s *result.Slot) float64 { return float64(s.Commands()) }), unit: "commands/op"},
+		{head: "calls", number: ofRedis(func(s result.Server) float64 { return float64(s.Total()) }), unit: "calls/op"},
+		{head: "reads", number: ofRedis(func(s result.Server) float64 { return float64(s.Reads) }), unit: "reads/op"},
+		{head: "bytes", number: ofRedis(func(s result.Server) float64 { return float64(s.Bytes) }), unit: "wire-B/op"},
+		{head: "allocs", number: each(func(s *result.Slot) float64 { return float64(s.Client().Allocs) }), unit: "allocs/op"},
+		{head: "alloc B", number: each(func(s *result.Slot) float64 { return float64(s.Client().AllocBytes) }), unit: "B/op"},
+		{head: "Redis µs", number: ofRedis(func(s result.Server) float64 { return result.Micro(s.CPU) }), unit: "redis-ns/op", scale: 1e3},
+		{head: "client µs", number: each(func(s *result.Slot) float64 { return result.Micro(s.Client().CPU) }), unit: "client-ns/op", scale: 1e3},
+		{head: "share %", number: median(func(s *result.Slot) float64 { return 100 * s.Part() }), unit: "share-%"},
+		{head: "worst %", number: median(func(s *result.Slot) float64 { return 100 * s.Share() }), unit: "worst-%"},
+		{head: "retries", number: each((*result.Slot).Retries), unit: "retries/op"},
+		{head: "trouble", cell: (*Row).Trouble, number: (*Row).bad, unit: "bad-updates"},
 	}
 }
+
+// nanoseconds returns the time of the slots per update.
+func nanoseconds(r *Row) float64 { return 1e9 / r.Rate.Median }
+
+// bad counts updates that were lost, stored twice, hung or failed.
+func (r *Row) bad() float64 { return float64(r.Lost + r.Twice + r.Hung + r.Failed) }
 
 // rate returns the median rate, or why there is none.
 func (r *Row) rate() string {
@@ -125,8 +131,8 @@ func (r *Row) rate() string {
 	return "crashed"
 }
 
-// Tables groups the slots of a file, in the order of the plan.
-func Tables(f *result.File) []Table {
+// Tables groups the slots of a run, in the order of the plan.
+func Tables(f *result.Results) []Table {
 	var tables []Table
 	for _, s := range plan.Scenarios() {
 		if s.Locks > 0 {

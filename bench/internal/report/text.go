@@ -11,16 +11,9 @@ import (
 )
 
 // Markdown writes the machine and all tables.
-func Markdown(w io.Writer, f *result.File) error {
+func Markdown(w io.Writer, f *result.Results) error {
 	var b strings.Builder
-	m := f.Machine
-	fmt.Fprintf(&b, "%s, %d cores, %s %s; %s, Redis %s; %s, took %v\n", m.CPU, m.Cores, m.OS, m.Kernel, m.Go, m.Redis,
-		f.Began.Format(time.DateOnly), f.Ended.Sub(f.Began).Round(time.Second))
-	for _, name := range []string{"loopback", "delay"} {
-		if took := f.RoundTrip[name]; took > 0 {
-			fmt.Fprintf(&b, "round trip of a PING, %s: %v\n", name, took.Round(time.Microsecond))
-		}
-	}
+	machine(&b, f)
 	for _, t := range Tables(f) {
 		foreign := 0.0
 		for _, r := range t.Rows {
@@ -37,6 +30,24 @@ func Markdown(w io.Writer, f *result.File) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func machine(b *strings.Builder, f *result.Results) {
+	m := f.Machine
+	var pings []string
+	for _, name := range []string{"loopback", "delay"} {
+		if took := f.RoundTrip[name]; took > 0 {
+			pings = append(pings, fmt.Sprint(name, " ", took.Round(10*time.Microsecond)))
+		}
+	}
+	versions := m.Go + ", Redis " + m.Redis
+	if m.Nutcracker != "" {
+		versions += ", nutcracker " + m.Nutcracker
+	}
+	fmt.Fprintf(b, "Measured on %s, in %v, %d slots:\n\n| | |\n|---|---|\n", f.Began.Format(time.DateOnly),
+		f.Ended.Sub(f.Began).Round(time.Second), len(f.Slots))
+	fmt.Fprintf(b, "| machine | %s, %d cores, %s %s %s |\n| versions | %s |\n| peers | %s |\n| round trip of a PING | %s |\n",
+		escape(m.CPU), m.Cores, m.OS, m.Kernel, m.Arch, versions, strings.Join(m.Peers, ", "), strings.Join(pings, ", "))
 }
 
 func writeScenario[R any](b *strings.Builder, s plan.Scenario, columns []column[R], rows []R, foreign float64) {

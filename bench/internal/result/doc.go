@@ -1,3 +1,2 @@
-// Package result defines the JSON file of a bench. It contains all measurements per slot,
-// enough to make tables and plots later.
+// Package result has the measurements of a bench, per slot.
 package result

@@ -9,19 +9,18 @@ import (
 
 // Hold is one measurement of one keeper.
 type Hold struct {
-	Scenario     string            `json:"scenario"`
-	Impl         string            `json:"impl"`
-	Repetition   int               `json:"repetition"`
-	Crashed      string            `json:"crashed,omitempty"`
-	Worker       worker.HoldResult `json:"worker"`
-	Took         time.Duration     `json:"took_ns"` // measured time of the server
-	Server       Server            `json:"server"`
-	Lost         int64             `json:"lost"` // locks without a key at the end
-	ForeignCores float64           `json:"foreign_cores"`
+	Scenario     string
+	Impl         string
+	Crashed      string
+	Worker       worker.HoldResult
+	Took         time.Duration // measured time of the server
+	Server       Server
+	Lost         int64 // locks without a key at the end
+	ForeignCores float64
 }
 
 // HoldsOf returns the results of a keeper in a scenario.
-func (f *File) HoldsOf(scenario, impl string) []*Hold {
+func (f *Results) HoldsOf(scenario, impl string) []*Hold {
 	var holds []*Hold
 	for i := range f.Holds {
 		if h := &f.Holds[i]; h.Scenario == scenario && h.Impl == impl && h.Crashed == "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // Of returns the slots of an implementation in a scenario.
-func (f *File) Of(scenario, impl string) []*Slot {
+func (f *Results) Of(scenario, impl string) []*Slot {
 	var slots []*Slot
 	for i := range f.Slots {
 		if s := &f.Slots[i]; s.Scenario == scenario && s.Impl == impl {
