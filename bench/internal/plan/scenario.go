@@ -153,10 +153,10 @@ const holdLease = 20 * time.Second
 // fairness is the slot length that shows whether a process starves.
 const fairness = 10 * time.Second
 
-// contenders run again in every run: the implementations with targets, and their baselines.
+// contenders run again in every run: the implementations with floors, and their baselines.
 func contenders() []string { return few("watch+bo") }
 
-// few returns WATCH and the implementations with targets.
+// few returns WATCH and the implementations with floors.
 func few(more ...string) []string {
 	return append([]string{"watch", "unwatch", "unwatch-ondemand"}, more...)
 }
