@@ -4,41 +4,55 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // Changes describes a proxy as a difference from a profile; zero fields change nothing. Package profilefile
-// reads Changes from a file.
+// reads Changes from a file, with the keys of the tags.
 type Changes struct {
-	Name    string // of the new profile, lower case; required
-	Title   string
-	About   string
-	Refusal string // error text for a refused command: %s is the command in upper case, %l in lower; "-": the proxy closes the connection
-	Hash    string // codis, cluster, config or none
-	HashTag string // see Profile.WithHashTag
-	Backend string // see Profile.Over
+	Name    string `json:"name" yaml:"name"` // of the new profile, lower case; required
+	Title   string `json:"title" yaml:"title,omitempty"`
+	About   string `json:"about" yaml:"about,omitempty"`
+	Refusal string `json:"refusal" yaml:"refusal,omitempty"` // error text for a refused command: %s is the command in upper case, %l in lower; "-": the proxy closes the connection
+	Hash    string `json:"hash" yaml:"hash,omitempty"`       // codis, cluster, config or none
+	HashTag string `json:"hashTag" yaml:"hashTag,omitempty"` // see Profile.WithHashTag
+	Backend string `json:"backend" yaml:"backend,omitempty"` // see Profile.Over
 
-	Idle    time.Duration // the time after which the proxy closes an idle connection; negative: never
-	Clients int           // the limit on client connections; negative: none
+	Idle    string `json:"idle" yaml:"idle,omitempty"`       // the time after which the proxy closes an idle connection, such as "30m", or "never"
+	Clients string `json:"clients" yaml:"clients,omitempty"` // the limit on client connections, such as "1000", or "unlimited"
 
-	Rules []RuleChange
+	Rules []RuleChange `json:"commands" yaml:"commands,omitempty"`
 }
 
 // RuleChange replaces the rule of some commands. It has precedence over Changes.Backend, because it records
 // an observation. A rule for a container ("SCRIPT") does not apply to subcommands ("SCRIPT LOAD") that have
 // a rule in the extended profile.
 type RuleChange struct {
-	Commands []string // in any case; a subcommand with its container; "*" for all commands without a rule
-	Verdict  string   // as Verdict.String has it
-	Why      string   // the consequence; required
-	Source   string   // the origin and date of the observation; required
-	Instead  string
-	Error    string // the error text; empty: that of the profile
+	Commands CommandNames `json:"command" yaml:"command,flow"` // in any case; a subcommand with its container; "*" for all commands without a rule
+	Verdict  string       `json:"verdict" yaml:"verdict"`      // as Verdict.String has it
+	Why      string       `json:"why" yaml:"why"`              // the consequence; required
+	Source   string       `json:"source" yaml:"source"`        // the origin and date of the observation; required
+	Instead  string       `json:"instead" yaml:"instead,omitempty"`
+	Error    string       `json:"error" yaml:"error,omitempty"` // the error text; empty: that of the profile
 
-	Args  string // the number of arguments that the proxy accepts: "2", "2+", "2-4", "pairs"
-	Route string // the routing word: its index, "local", "any" or "all"
-	Keys  string // key positions of a command that Redis does not have: "1", "1:-1", "1:-1:2", "num2", "-"; default "1"
+	Args  string `json:"args" yaml:"args,omitempty"`   // the number of arguments that the proxy accepts: "2", "2+", "2-4", "3+keys" with a positive key count, "pairs"
+	Route string `json:"route" yaml:"route,omitempty"` // the routing word: its index, "local", "any" or "all"; "replica": the first key, and a replica may answer
+	Keys  string `json:"keys" yaml:"keys,omitempty"`   // key positions of a command that Redis does not have: "1", "1:-1", "1:-1:2", "num2", "-"; default "1"
+}
+
+// CommandNames is a list of commands. In a YAML file, a single command needs no list.
+type CommandNames []string
+
+// UnmarshalYAML decodes a name or a list of names.
+func (c *CommandNames) UnmarshalYAML(decode func(any) error) error {
+	var name string
+	if decode(&name) == nil {
+		*c = CommandNames{name}
+		return nil
+	}
+	return decode((*[]string)(c))
 }
 
 // RuleError reports an invalid element of Changes.Rules.
@@ -55,11 +69,21 @@ func (e *RuleError) Unwrap() error { return e.Err }
 
 // Extend returns a copy of the profile with the changes applied. An invalid rule returns a [*RuleError].
 func (p *Profile) Extend(c Changes) (*Profile, error) {
+	e, err := p.extend(c, true)
+	if err != nil {
+		return nil, err
+	}
+	e.server = p.server && c.Hash == "" && len(c.Rules) == 0
+	return e, nil
+}
+
+// extend is Extend for rules that are the user's own (see Rule.ours), and for those of an embedded profile.
+func (p *Profile) extend(c Changes, ours bool) (_ *Profile, err error) {
 	if c.Name == "" || c.Name != strings.ToLower(c.Name) || strings.ContainsAny(c.Name, " \t\n@") {
 		return nil, fmt.Errorf("proxycompat: bad name %q for a profile: want one word in lower case, without @", c.Name)
 	}
 	e := *p
-	e.name, e.rows, e.server = c.Name, maps.Clone(p.rows), p.server && c.Hash == "" && len(c.Rules) == 0
+	e.name, e.rows = c.Name, maps.Clone(p.rows)
 	e.title, e.about = cmp.Or(c.Title, c.Name), cmp.Or(c.About, fmt.Sprintf("%s, changed: %s", p.name, p.about))
 	switch c.Refusal {
 	case "":
@@ -68,18 +92,16 @@ func (p *Profile) Extend(c Changes) (*Profile, error) {
 	default:
 		e.refusal = c.Refusal
 	}
-	if c.Idle != 0 {
-		e.idle = max(c.Idle, 0)
+	if err := e.limits(c.Idle, c.Clients); err != nil {
+		return nil, err
 	}
-	if c.Clients != 0 {
-		e.clients = max(c.Clients, 0)
-	}
+	seen := map[string]bool{}
 	for i, change := range c.Rules {
-		if err := e.change(change); err != nil {
+		if err := e.change(change, ours, seen); err != nil {
 			return nil, &RuleError{i, err}
 		}
 	}
-	result, err := &e, error(nil)
+	result := &e
 	if c.Hash != "" {
 		if e.hash, err = parseHash(c.Hash); err != nil {
 			return nil, fmt.Errorf("proxycompat: %w", err)
@@ -99,8 +121,31 @@ func (p *Profile) Extend(c Changes) (*Profile, error) {
 	return result, nil
 }
 
-func (p *Profile) change(c RuleChange) (err error) {
-	r := Rule{Error: c.Error, Why: c.Why, Instead: c.Instead, Source: c.Source, ours: true}
+func (p *Profile) limits(idle, clients string) (err error) {
+	switch idle {
+	case "":
+	case "never":
+		p.idle = 0
+	default:
+		if p.idle, err = time.ParseDuration(idle); err != nil || p.idle <= 0 {
+			return fmt.Errorf("proxycompat: bad idle time %q: want a time with its unit, as in 30m, or never", idle)
+		}
+	}
+	switch clients {
+	case "":
+	case "unlimited":
+		p.clients = 0
+	default:
+		if p.clients, err = strconv.Atoi(clients); err != nil || p.clients <= 0 {
+			return fmt.Errorf("proxycompat: bad number of clients %q: want one above zero, or unlimited", clients)
+		}
+	}
+	return nil
+}
+
+// change stores a rule for each of its commands. seen has the commands of earlier changes.
+func (p *Profile) change(c RuleChange, ours bool, seen map[string]bool) (err error) {
+	r := Rule{Error: c.Error, Why: c.Why, Instead: c.Instead, Source: c.Source, ours: ours}
 	if err := r.parse(c.Verdict, c.Args, c.Route); err != nil {
 		return err
 	}
@@ -119,7 +164,12 @@ func (p *Profile) change(c RuleChange) (err error) {
 		return fmt.Errorf("no source: name the observer and the date")
 	}
 	for _, name := range c.Commands {
-		if err := p.setRow(strings.ToUpper(strings.TrimSpace(name)), r); err != nil {
+		name = strings.ToUpper(strings.TrimSpace(name))
+		if seen[name] {
+			return fmt.Errorf("a second rule for %s: keep one", name)
+		}
+		seen[name] = true
+		if err := p.setRow(name, r); err != nil {
 			return err
 		}
 	}

@@ -143,7 +143,7 @@ func TestOptionsNeedNoExplanation(t *testing.T) {
 		assert.Empty(t, proxycompat.Explain(proxycompat.Options(p, "proxy:1"), p), name)
 	}
 	assert.Empty(t, proxycompat.Explain(&redis.Options{ClientName: "x"}, nil), "plain Redis")
-	small := extended(t, proxycompat.Codis32(), proxycompat.Changes{Name: "small", Clients: 50, Idle: time.Minute})
+	small := extended(t, proxycompat.Codis32(), proxycompat.Changes{Name: "small", Clients: "50", Idle: "1m"})
 	o := proxycompat.Options(small, "proxy:1")
 	assert.Empty(t, proxycompat.Explain(o, small))
 	assert.Equal(t, 48*time.Second, o.ConnMaxIdleTime)

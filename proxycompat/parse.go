@@ -99,9 +99,6 @@ func (p *Profile) row(line string) error {
 		}
 	}
 	r := Rule{Error: f[4], Why: f[5], Instead: f[6], Source: f[7]}
-	if r.replica = f[3] == "replica"; r.replica {
-		f[3] = ""
-	}
 	if err := r.parse(f[1], f[2], f[3]); err != nil {
 		return err
 	}
@@ -119,8 +116,11 @@ func (p *Profile) row(line string) error {
 	return nil
 }
 
-// parse sets the fields that are words in a profile and in a RuleChange.
+// parse sets the fields that are words in a RuleChange.
 func (r *Rule) parse(verdict, args, route string) (err error) {
+	if r.replica = route == "replica"; r.replica {
+		route = ""
+	}
 	if r.Verdict, err = ParseVerdict(verdict); err != nil {
 		return err
 	}

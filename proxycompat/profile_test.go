@@ -222,7 +222,7 @@ func TestGuaranteesNameUnobservedProfiles(t *testing.T) {
 func TestExtend(t *testing.T) {
 	base := proxycompat.Codis32()
 	p := extended(t, base, proxycompat.Changes{
-		Name: "ours", Backend: "6.2", Idle: time.Minute, Clients: 50, Refusal: "ERR no %l (%s) here",
+		Name: "ours", Backend: "6.2", Idle: "1m", Clients: "50", Refusal: "ERR no %l (%s) here",
 		Rules: []proxycompat.RuleChange{
 			{Commands: []string{"object", "RESTORE"}, Verdict: "ok", Why: "ours lets them pass", Source: "the operators"},
 			{Commands: []string{"OBJECT FREQ"}, Verdict: "refused", Why: "not that", Source: "the operators"},

@@ -109,7 +109,7 @@ func parseRoute(s string) (route, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("bad route %q: want -, local, any, all or the index of a word", s)
+		return 0, fmt.Errorf("bad route %q: want -, local, any, all, replica or the index of a word", s)
 	}
 	return route(n), nil
 }

@@ -25,19 +25,16 @@
 //
 // A rule may also have instead, error, args, route and keys; these are the fields of [proxycompat.Changes]
 // and [proxycompat.RuleChange]. For a proxy that closes the connection on a refused command, write closes:
-// true instead of refusal. [Schema] describes each key, and lets an editor check them.
+// true instead of refusal. The key $schema is ignored.
 //
 //	profile, err := profilefile.Load("rooms-proxy.yaml")
 //
+// JSON is read as YAML, which lacks two escapes of JSON: \/ and surrogate pairs.
+//
 // # Errors
 //
-// All errors of a file are reported at once, in the order of its lines, one line each, as file:line:column:
-// text. A syntax error is reported alone.
-//
-// # Restrictions
-//
-// A file has no aliases, no merge keys, one document, UTF-8 text and at most [MaxSize] bytes. Quote a text
-// that YAML would convert to another type, such as a number.
+// All unknown keys and values of a wrong type are reported at once, one line each, as file:line: text. Another
+// error is reported alone. An invalid rule has the line of its entry.
 //
 // Functions of this package may be called concurrently.
 package profilefile

@@ -32,27 +32,20 @@ commands:
 	// ERR 'WATCH' is not allowed here
 }
 
-// All that is wrong is reported at once.
 func ExampleExtend_errors() {
 	_, err := profilefile.Extend(nil, "rooms-proxy.yaml", []byte(`
 name: rooms-proxy
 base: codis
-idle: 30
-comands: []
 commands:
   - command: OBJECT
     verdict: ok
     why: passed on since our patch
-    args: two
+    source: our code
     route: far
 `))
 	fmt.Println(err)
 	// Output:
-	// rooms-proxy.yaml:4:7: this has to be a time with its unit, as in 30m or 90s, or never, and is the number 30
-	// rooms-proxy.yaml:5:1: unknown key "comands", did you mean commands?
-	// rooms-proxy.yaml:7:5: no source: name the observer and the date
-	// rooms-proxy.yaml:10:11: bad argument count "two": want -, 2, 2+, 2-4, 2+keys or pairs
-	// rooms-proxy.yaml:11:12: bad route "far": want -, local, any, all or the index of a word
+	// rooms-proxy.yaml:5: proxycompat: rule 1: bad route "far": want -, local, any, all, replica or the index of a word
 }
 
 func ExampleMarshal() {
@@ -66,11 +59,10 @@ func ExampleMarshal() {
 	}
 	fmt.Print(string(data))
 	// Output:
-	// # What a Redis proxy permits, as what differs from the profile of its base.
+	// # The commands that a Redis proxy permits: the differences from the profile of its base.
 	// # Load it with profilefile.Load("FILE"), of github.com/unwatch/unwatch/proxycompat/profilefile.
-	// # Editors check it against what profilefile.Schema returns.
-	// name: rooms-proxy
 	// base: codis
+	// name: rooms-proxy
 	// commands:
 	//   - command: [OBJECT, CLIENT ID]
 	//     verdict: ok

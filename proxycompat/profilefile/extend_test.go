@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,7 +45,7 @@ commands:
 func everyChange() proxycompat.Changes {
 	return proxycompat.Changes{
 		Name: "mine", Title: "My proxy", About: "Our own one", Backend: "7.10", Refusal: "ERR no %s",
-		Hash: "config", HashTag: "{}", Idle: 90 * time.Second, Clients: 250,
+		Hash: "config", HashTag: "{}", Idle: "90s", Clients: "250",
 		Rules: []proxycompat.RuleChange{
 			{
 				Commands: []string{"cas", "CAD"}, Verdict: "ok", Why: "ours", Source: "our code",
@@ -83,19 +82,17 @@ func TestUnusualValidFiles(t *testing.T) {
 		data string
 		want proxycompat.Changes
 	}{
-		"all keys":   {strings.Replace(everyKey, "base: twemproxy", "", 1), everyChange()},
-		"flow":       {"{name: mine}", proxycompat.Changes{Name: "mine"}},
-		"mark":       {"\ufeffname: mine\n", proxycompat.Changes{Name: "mine"}},
-		"CRLF":       {"name: mine\r\ntitle: a b\r\n", proxycompat.Changes{Name: "mine", Title: "a b"}},
-		"anchor":     {"name: &n mine\n", proxycompat.Changes{Name: "mine"}},
-		"tag":        {"name: mine\ntitle: !!str 5\n", proxycompat.Changes{Name: "mine", Title: "5"}},
-		"norway":     {"name: no\n", proxycompat.Changes{Name: "no"}},
-		"closes":     {"name: mine\ncloses: true\n", proxycompat.Changes{Name: "mine", Refusal: "-"}},
-		"never":      {"name: mine\nidle: never\nclients: unlimited\n", proxycompat.Changes{Name: "mine", Idle: -1, Clients: -1}},
-		"JSON":       {"{\"name\": \"mine\", \"clients\": 5}", proxycompat.Changes{Name: "mine", Clients: 5}},
-		"tabs":       {"\ufeff{\n\t\"name\": \"mine\",\r\n\t\"backend\":\t7.10\r\n}", proxycompat.Changes{Name: "mine", Backend: "7.10"}},
-		"long":       {"name: " + strings.Repeat("a", 1_000_000), proxycompat.Changes{Name: strings.Repeat("a", 1_000_000)}},
-		"surrogates": {`{"name": "mine", "title": "\ud83d\ude00\/"}`, proxycompat.Changes{Name: "mine", Title: "😀/"}},
+		"all keys": {strings.Replace(everyKey, "base: twemproxy", "", 1), everyChange()},
+		"flow":     {"{name: mine}", proxycompat.Changes{Name: "mine"}},
+		"mark":     {"\ufeffname: mine\n", proxycompat.Changes{Name: "mine"}},
+		"CRLF":     {"name: mine\r\ntitle: a b\r\n", proxycompat.Changes{Name: "mine", Title: "a b"}},
+		"anchor":   {"name: &n mine\ntitle: *n\n", proxycompat.Changes{Name: "mine", Title: "mine"}},
+		"number":   {"name: mine\ntitle: 7.0\n", proxycompat.Changes{Name: "mine", Title: "7.0"}},
+		"norway":   {"name: no\n", proxycompat.Changes{Name: "no"}},
+		"closes":   {"name: mine\ncloses: true\n", proxycompat.Changes{Name: "mine", Refusal: "-"}},
+		"never":    {"name: mine\nidle: never\nclients: unlimited\n", proxycompat.Changes{Name: "mine", Idle: "never", Clients: "unlimited"}},
+		"JSON":     {"{\"name\": \"mine\", \"clients\": 5}", proxycompat.Changes{Name: "mine", Clients: "5"}},
+		"tabs":     {"{\n\t\"name\": \"mine\",\r\n\t\"backend\":\t7.10\r\n}", proxycompat.Changes{Name: "mine", Backend: "7.10"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := profilefile.Extend(base, "mine", []byte(of.data))
@@ -123,14 +120,9 @@ func TestLoad(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = profilefile.Load(t.TempDir())
 	require.Error(t, err)
-	for data, want := range map[string]string{
-		"base: codis\n": ":1:1: no name: how the profile is called, one word in lower case",
-		everyKey + strings.Repeat("#", profilefile.MaxSize): ":1: the file is larger than 1048576 bytes",
-	} {
-		path := written(t, data)
-		_, err = profilefile.Load(path)
-		require.EqualError(t, err, path+want)
-	}
+	path := written(t, "base: codis\nnme: x\n")
+	_, err = profilefile.Load(path)
+	require.ErrorContains(t, err, path+":2: field nme ")
 }
 
 func TestOpen(t *testing.T) {
@@ -165,13 +157,11 @@ func FuzzExtend(f *testing.F) {
 		if given {
 			base = proxycompat.Codis32()
 		}
-		for _, file := range []string{"f.yaml", "f.json"} {
-			p, err := profilefile.Extend(base, file, data)
-			if err == nil {
-				require.NotEmpty(t, p.Name())
-			} else {
-				assert.NotEmpty(t, err.Error())
-			}
+		p, err := profilefile.Extend(base, "f", data)
+		if err == nil {
+			require.NotEmpty(t, p.Name())
+		} else {
+			require.Contains(t, err.Error(), "f:")
 		}
 	})
 }
