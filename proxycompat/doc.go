@@ -36,8 +36,8 @@
 // # How a verdict comes about
 //
 // The command list of Redis (commands.tsv) has the key positions and the first version of each command;
-// arguments.tsv has the arguments that were added later. A profile (profiles/*.tsv) has rows for the
-// commands that its proxy treats specially, and one row for all others. The rest is derived: a proxy which
+// arguments.tsv has the arguments that were added later. A profile (profiles/*.json) has rules for the
+// commands that its proxy treats specially, and one for all others. The rest is derived: a proxy which
 // forwards unknown commands by their first argument misroutes a command whose key is elsewhere, and a
 // server of version 3.2 does not have UNLINK.
 //

@@ -1,19 +1,12 @@
 package proxycompat
 
 import (
-	"embed"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 )
-
-// The profiles are data: one row per command, with its reason and its source.
-//
-//go:embed profiles/*.tsv
-var profileFiles embed.FS
 
 // Profile describes the commands that one proxy permits. It is immutable and safe for concurrent use.
 type Profile struct {
@@ -28,7 +21,7 @@ type Profile struct {
 	clients            int           // the limit on client connections; 0: unknown, or none
 	tagged             bool          // see AllowTagged
 
-	rows  map[string]*Rule // as parsed; subcommands as "SCRIPT LOAD"
+	rows  map[string]*Rule // as decoded; subcommands as "SCRIPT LOAD"
 	other *Rule            // the "*" row
 	rules map[string]*Rule // of every known command, built from rows and other
 }
@@ -53,36 +46,11 @@ func Lookup(name string) (*Profile, error) {
 		return nil, fmt.Errorf("proxycompat: no profile named %q, known are %s; add @ and a version for the Redis behind it, as in codis@3.2",
 			name, strings.Join(Names(), ", "))
 	}
-	data, err := profileFiles.ReadFile("profiles/" + base + ".tsv")
-	if err != nil {
-		return nil, fmt.Errorf("proxycompat: %w", err)
-	}
-	p, err := parse(base+".tsv", string(data))
-	if err != nil || !over {
-		return p, err
+	p := mustEmbedded(base)
+	if !over {
+		return p, nil
 	}
 	return p.Over(version)
-}
-
-// Names returns the names that [Lookup] knows, sorted.
-func Names() []string {
-	files, err := fs.Glob(profileFiles, "profiles/*.tsv")
-	if err != nil {
-		panic(err) // the pattern is a constant
-	}
-	for i, f := range files {
-		files[i] = strings.TrimSuffix(strings.TrimPrefix(f, "profiles/"), ".tsv")
-	}
-	return files
-}
-
-// mustEmbedded panics only if an embedded file is invalid, which a test excludes.
-func mustEmbedded(name string) *Profile {
-	p, err := Lookup(name)
-	if err != nil {
-		panic(err)
-	}
-	return p
 }
 
 // Name returns the profile's short name, as [Lookup] takes it.
