@@ -157,3 +157,45 @@ func parseArgs(s string) (argCount, error) {
 	}
 	return a, nil
 }
+
+// parse sets the fields that are words in a RuleChange.
+func (r *Rule) parse(verdict, args, route string) (err error) {
+	if r.replica = route == "replica"; r.replica {
+		route = ""
+	}
+	if r.Verdict, err = ParseVerdict(verdict); err != nil {
+		return err
+	}
+	if r.args, err = parseArgs(args); err != nil {
+		return err
+	}
+	r.route, err = parseRoute(route)
+	return err
+}
+
+// setRow stores r as the row of a command.
+func (p *Profile) setRow(name string, r Rule) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	r.Command = name
+	if name == "*" {
+		p.other = &r
+	} else {
+		p.rows[name] = &r
+	}
+	return nil
+}
+
+// checkName accepts a command in upper case, or a command and its subcommand.
+func checkName(name string) error {
+	words := strings.Split(name, " ")
+	if strings.Contains(name, ",") {
+		return fmt.Errorf("bad command %q: of several, write a list, as in [GET, SET]", name)
+	}
+	odd := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' })
+	if odd || name != strings.ToUpper(name) || len(words) > 2 || words[0] == "" || words[len(words)-1] == "" || len(name) > maxName {
+		return fmt.Errorf("bad command %q: want one command, or one and its subcommand", name)
+	}
+	return nil
+}
