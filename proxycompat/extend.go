@@ -12,16 +12,18 @@ import (
 // Changes describes a proxy as a difference from a profile; zero fields change nothing. Package profilefile
 // reads Changes from a file, with the keys of the tags.
 type Changes struct {
-	Name    string `json:"name" yaml:"name"` // of the new profile, lower case; required
-	Title   string `json:"title" yaml:"title,omitempty"`
-	About   string `json:"about" yaml:"about,omitempty"`
-	Refusal string `json:"refusal" yaml:"refusal,omitempty"` // error text for a refused command: %s is the command in upper case, %l in lower; "-": the proxy closes the connection
+	Name  string `json:"name" yaml:"name"` // of the new profile, lower case; required
+	Title string `json:"title" yaml:"title,omitempty"`
+	About string `json:"about" yaml:"about,omitempty"`
+	// The error text for a refused command: %s is the command in upper case, %l in lower. "-": the proxy closes the
+	// connection.
+	Refusal string `json:"refusal" yaml:"refusal,omitempty"`
 	Hash    string `json:"hash" yaml:"hash,omitempty"`       // codis, cluster, config or none
 	HashTag string `json:"hashTag" yaml:"hashTag,omitempty"` // see Profile.WithHashTag
 	Backend string `json:"backend" yaml:"backend,omitempty"` // see Profile.Over
 
-	Idle    string `json:"idle" yaml:"idle,omitempty"`       // the time after which the proxy closes an idle connection, such as "30m", or "never"
-	Clients string `json:"clients" yaml:"clients,omitempty"` // the limit on client connections, such as "1000", or "unlimited"
+	Idle    string `json:"idle" yaml:"idle,omitempty"`       // the proxy closes a connection after it: "30m", or "never"
+	Clients string `json:"clients" yaml:"clients,omitempty"` // the limit on client connections: "1000", or "unlimited"
 
 	Rules []RuleChange `json:"commands" yaml:"commands,omitempty"`
 }
@@ -30,16 +32,20 @@ type Changes struct {
 // an observation. A rule for a container ("SCRIPT") does not apply to subcommands ("SCRIPT LOAD") that have
 // a rule in the extended profile.
 type RuleChange struct {
-	Commands CommandNames `json:"command" yaml:"command,flow"` // in any case; a subcommand with its container; "*" for all commands without a rule
-	Verdict  string       `json:"verdict" yaml:"verdict"`      // as Verdict.String has it
-	Why      string       `json:"why" yaml:"why"`              // the consequence; required
-	Source   string       `json:"source" yaml:"source"`        // the origin and date of the observation; required
+	// Names in any case; a subcommand with its container; "*" for all commands without a rule.
+	Commands CommandNames `json:"command" yaml:"command,flow"`
+	Verdict  string       `json:"verdict" yaml:"verdict"` // as Verdict.String has it
+	Why      string       `json:"why" yaml:"why"`         // the consequence; required
+	Source   string       `json:"source" yaml:"source"`   // the origin and date of the observation; required
 	Instead  string       `json:"instead" yaml:"instead,omitempty"`
 	Error    string       `json:"error" yaml:"error,omitempty"` // the error text; empty: that of the profile
 
-	Args  string `json:"args" yaml:"args,omitempty"`   // the number of arguments that the proxy accepts: "2", "2+", "2-4", "3+keys" with a positive key count, "pairs"
-	Route string `json:"route" yaml:"route,omitempty"` // the routing word: its index, "local", "any" or "all"; "replica": the first key, and a replica may answer
-	Keys  string `json:"keys" yaml:"keys,omitempty"`   // key positions of a command that Redis does not have: "1", "1:-1", "1:-1:2", "num2", "-"; default "1"
+	// The number of arguments that the proxy accepts: "2", "2+", "2-4", "pairs", or "3+keys" with a positive key count.
+	Args string `json:"args" yaml:"args,omitempty"`
+	// The routing word: its index, "local", "any" or "all". "replica": the first key, and a replica may answer.
+	Route string `json:"route" yaml:"route,omitempty"`
+	// Key positions of a command that Redis does not have: "1", "1:-1", "1:-1:2", "num2", "-"; default "1".
+	Keys string `json:"keys" yaml:"keys,omitempty"`
 }
 
 // CommandNames is a list of commands. In a YAML file, a single command needs no list.

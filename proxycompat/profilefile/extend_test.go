@@ -90,7 +90,8 @@ func TestUnusualValidFiles(t *testing.T) {
 		"number":   {"name: mine\ntitle: 7.0\n", proxycompat.Changes{Name: "mine", Title: "7.0"}},
 		"norway":   {"name: no\n", proxycompat.Changes{Name: "no"}},
 		"closes":   {"name: mine\ncloses: true\n", proxycompat.Changes{Name: "mine", Refusal: "-"}},
-		"never":    {"name: mine\nidle: never\nclients: unlimited\n", proxycompat.Changes{Name: "mine", Idle: "never", Clients: "unlimited"}},
+		"never":    {"name: mine\nidle: never\n", proxycompat.Changes{Name: "mine", Idle: "never"}},
+		"limit":    {"name: mine\nclients: unlimited\n", proxycompat.Changes{Name: "mine", Clients: "unlimited"}},
 		"JSON":     {"{\"name\": \"mine\", \"clients\": 5}", proxycompat.Changes{Name: "mine", Clients: "5"}},
 		"tabs":     {"{\n\t\"name\": \"mine\",\r\n\t\"backend\":\t7.10\r\n}", proxycompat.Changes{Name: "mine", Backend: "7.10"}},
 	} {
