@@ -235,7 +235,7 @@ func (s *scanner) endOf(i int) int {
 	if s.at(i).kind == open {
 		i = min(s.at(i).match, len(s.all)-1)
 	}
-	for n := 0; n < maxLook; n++ {
+	for range maxLook {
 		s.steps++
 		next := s.at(i + 1)
 		switch {
