@@ -77,9 +77,9 @@ func TestHostileFiles(t *testing.T) {
 // The same tags name the keys of embedded profiles and of files.
 func TestTagsAgree(t *testing.T) {
 	for _, of := range []reflect.Type{reflect.TypeFor[proxycompat.Changes](), reflect.TypeFor[proxycompat.RuleChange]()} {
-		for i := range of.NumField() {
-			key, _, _ := strings.Cut(of.Field(i).Tag.Get("yaml"), ",")
-			assert.Equal(t, of.Field(i).Tag.Get("json"), key)
+		for field := range of.Fields() {
+			key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+			assert.Equal(t, field.Tag.Get("json"), key)
 		}
 	}
 }
