@@ -140,6 +140,11 @@ func (p *runbookPlay) play(s runbookStep, again int) {
 		p.play(s, again-1)
 		return
 	}
+	if code != 0 && again > 0 && strings.Contains(text, "-monitor-force") { // the service is busy
+		s.command += " -monitor-force"
+		p.play(s, again-1)
+		return
+	}
 	require.NoError(p.t, err, "step %s: %s\n%s", s.number, s.command, out)
 	for _, want := range inCode.FindAllStringSubmatch(s.see, -1) {
 		if want[1] != "status" {
