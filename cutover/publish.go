@@ -54,7 +54,7 @@ func permit(last, next Stage, gates []Gate) error {
 		if g.State == GateClosed || g.State != GateOpen && next.Phase == Complete {
 			do := g.Do
 			if len(g.Names) > 0 {
-				do += ": such as " + strings.Join(g.Names[:min(len(g.Names), 3)], "; ")
+				do += ", such as " + strings.Join(g.Names[:min(len(g.Names), 3)], "; ")
 			}
 			return fmt.Errorf("%w: the condition %q is %s: have %s, need %s: %s", rmw.ErrInvalid, g.Name, g.State, g.Have, g.Need, do)
 		}

@@ -128,8 +128,8 @@ func TestPublishNeedsGates(t *testing.T) {
 	}{
 		"first, no gates": {follow, forward, nil, `needs the condition "own keys, new": run Store.Preflight with SweepConfig.NewMasters`},
 		"first, closed": {follow, forward,
-			[]cutover.Gate{{Name: own, Have: "1", Need: "0", Do: "delete them: room", State: cutover.GateClosed}},
-			`"own keys, new" is not ready: have 1, need 0: delete them: room`},
+			[]cutover.Gate{{Name: own, Have: "1", Need: "0", Do: "delete them", Names: []string{"room"}, State: cutover.GateClosed}},
+			`"own keys, new" is not ready: have 1, need 0: delete them, such as room`},
 		"first, another closed": {follow, forward,
 			[]cutover.Gate{permitted[0], {Name: "two homes", State: cutover.GateClosed}}, `"two homes" is not ready`},
 		"first, unreadable": {follow, forward, []cutover.Gate{permitted[0], {Name: "eviction, new", State: cutover.GateUnknown}}, ""},

@@ -123,7 +123,11 @@ func (s *Status) step() string {
 	case gate.State == cutover.GateUnknown:
 		return "sweep (step 11), until two passes in a row move none"
 	}
-	return gate.Name + ": " + cmp.Or(gate.Do, "not ready")
+	do := gate.Name + ": " + cmp.Or(gate.Do, "not ready")
+	if len(gate.Names) > 0 {
+		do += ", such as " + strings.Join(gate.Names[:min(len(gate.Names), 3)], " ")
+	}
+	return do
 }
 
 // gate returns the first condition that is not met, or else the first one that is unknown.

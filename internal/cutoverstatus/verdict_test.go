@@ -68,6 +68,9 @@ func TestVerdict(t *testing.T) {
 		{of(copies, gate(0, cutover.GateUnknown, "")), "fine | sweep (step 11), until two passes in a row move none"},
 		{of(copies, gate(1, cutover.GateUnknown, "")), "fine | verify (step 12)"},
 		{of(copies, gate(0, cutover.GateUnknown, ""), gate(1, cutover.GateClosed, "find it")), "fine | verify: find it"},
+		{of(copies, gate(1, cutover.GateClosed, "find it"), func(f *cutoverstatus.Facts) {
+			f.Gates[1].Names = []string{"room:1", "room:2", "room:3", "room:4"}
+		}), "fine | verify: find it, such as room:1 room:2 room:3"},
 		{of(copies), "fine | advance -to complete (step 13)"},
 		{of(back), "not yet: 9 keys to move: by a sweep, or when a process updates them | " +
 			"sweep until a pass moves none, then verify (steps 9 and 9a)"},
