@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -59,7 +60,11 @@ type monitorLines struct {
 	own     map[string]bool        // SHA1 of scripts that check the key
 	counts  func(name string) bool // nil: every key
 	db      int
+	// grace is how long after the first line a client may go on with a WATCH that was sent before it.
+	grace time.Duration
+	began time.Time // of the first line
 
+	early  map[string]bool        // addresses seen in that time: true until the first transaction there has ended
 	script  scriptCall            // the last line; zero if it was no call
 	clients [2]map[string]*client // those with a WATCH or MULTI, by address: the recent ones, and older ones
 	found   map[writerID]*foundWriter
@@ -89,6 +94,7 @@ type scriptCall struct {
 type client struct {
 	watched map[string]bool
 	multi   bool
+	unseen  bool // its WATCH may have been sent before the first line
 }
 
 func newMonitorLines(profile *proxycompat.Profile, db int, counts func(name string) bool) *monitorLines {
@@ -99,7 +105,7 @@ func newMonitorLines(profile *proxycompat.Profile, db int, counts func(name stri
 	}
 	return &monitorLines{
 		profile: profile, own: own, counts: counts, db: db,
-		clients: [2]map[string]*client{{}, {}}, found: map[writerID]*foundWriter{},
+		clients: [2]map[string]*client{{}, {}}, found: map[writerID]*foundWriter{}, early: map[string]bool{},
 	}
 }
 
@@ -120,6 +126,7 @@ func (m *monitorLines) take(line live.MonitorLine) {
 		m.script = m.called(line, name)
 		return
 	}
+	m.arrived(line.Source, known)
 	c := m.client(line.Source)
 	switch name {
 	case "WATCH":
@@ -133,7 +140,9 @@ func (m *monitorLines) take(line live.MonitorLine) {
 		}
 	case "MULTI":
 		if c == nil || c.multi {
+			unseen := m.early[line.Source]
 			c = m.begin(line.Source)
+			c.unseen = unseen
 		}
 		c.multi = true
 	case "UNWATCH":
@@ -149,7 +158,20 @@ func (m *monitorLines) take(line live.MonitorLine) {
 		} else if c != nil {
 			c.reads(known, args)
 		}
-		m.judge(line, known, writerID{line.Source, name, ""}, checked)
+		if c == nil || !c.multi || !c.unseen {
+			m.judge(line, known, writerID{line.Source, name, ""}, checked)
+		}
+	}
+}
+
+// arrived notes a client that may have sent a WATCH before the first line. The first line of a new connection is that of
+// a handshake, or comes later.
+func (m *monitorLines) arrived(addr string, known proxycompat.Command) {
+	if m.began.IsZero() {
+		m.began = time.Now()
+	}
+	if _, seen := m.early[addr]; !seen && len(m.early) < maxWatching && time.Since(m.began) < m.grace {
+		m.early[addr] = known.Group != "connection"
 	}
 }
 
@@ -197,6 +219,9 @@ func (m *monitorLines) begin(addr string) *client {
 }
 
 func (m *monitorLines) end(addr string) {
+	if m.early[addr] {
+		m.early[addr] = false
+	}
 	delete(m.clients[0], addr)
 	delete(m.clients[1], addr)
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -26,9 +27,15 @@ import (
 // monitored returns the blind writers in lines of MONITOR, such as "1 SET k v". Clients are numbers, and "lua".
 func monitored(t *testing.T, counts func(string) bool, lines ...string) (found []string) {
 	t.Helper()
+	return monitoredFrom(t, 0, counts, lines...)
+}
+
+func monitoredFrom(t *testing.T, grace time.Duration, counts func(string) bool, lines ...string) (found []string) {
+	t.Helper()
 	profile, err := profilefile.Extend(nil, "blind-writers.yaml", blindWritersProfile)
 	require.NoError(t, err)
 	m := newMonitorLines(profile, 0, counts)
+	m.grace = grace
 	for _, line := range lines {
 		words := strings.Fields(line)
 		db := 0
@@ -45,6 +52,20 @@ func monitored(t *testing.T, counts func(string) bool, lines ...string) (found [
 		found = append(found, w.String())
 	}
 	return found
+}
+
+// A client may have sent its WATCH before the first line of MONITOR.
+func TestTransactionsBegunBeforeMonitor(t *testing.T) {
+	for lines, want := range map[string][]string{
+		"1 MULTI, 1 SET k v, 1 EXEC": nil,
+		"1 GET k, 1 MULTI, 1 SET k v, 1 EXEC, 1 WATCH k, 1 GET k, 1 MULTI, 1 SET k v, 1 EXEC": nil,
+		"1 MULTI, 1 SET k v, 1 EXEC, 1 MULTI, 1 SET k v, 1 EXEC":                              {"SET by 10.0.0.1 of k"},
+		"1 GET k, 1 WATCH k, 1 MULTI, 1 SET k v, 1 EXEC":                                      {"SET by 10.0.0.1 of k"},
+		"1 HELLO 3, 1 MULTI, 1 SET k v, 1 EXEC":                                               {"SET by 10.0.0.1 of k"},
+		"1 SET k v":                                                                           {"SET by 10.0.0.1 of k"},
+	} {
+		assert.Equal(t, want, monitoredFrom(t, time.Hour, nil, strings.Split(lines, ", ")...), lines)
+	}
 }
 
 func TestBlindWritersInMonitor(t *testing.T) {

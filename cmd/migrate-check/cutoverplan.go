@@ -254,6 +254,7 @@ func (f *cutoverFlags) blindWriters(ctx context.Context, masters []*redis.Client
 	for i, master := range masters {
 		all.Go(func() {
 			lines := newMonitorLines(profile, addresses[i].DB, f.counts())
+			lines.grace = time.Second
 			report, err := live.Run(ctx, addresses[i:i+1], live.Config{
 				Profile: profile, For: f.monitor, OnlyThese: true, TLS: tls, Monitor: &live.MonitorConfig{
 					For: f.monitor, Lines: math.MaxInt, Force: f.monitorForce, Line: lines.take,
