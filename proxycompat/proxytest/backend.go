@@ -2,8 +2,10 @@ package proxytest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"math"
 	"net"
 	"sync"
 
@@ -123,13 +125,23 @@ func (l *link) reply() (resp.Reply, error) {
 	for {
 		at := len(reply)
 		var err error
-		if reply, err = resp.ReadReply(reply, l.br, resp.Limits{}); err != nil {
+		if reply, err = resp.ReadReply(reply, l.br, resp.Limits{Line: math.MaxInt}); err != nil {
 			return nil, errors.Join(errGone, err)
 		}
 		if reply[at] != '>' {
-			return reply, nil
+			return shortened(reply), nil
 		}
 	}
+}
+
+// shortened limits the error for an unknown command, as Redis does (server.c, commandCheckExistence): miniredis repeats
+// all arguments, of any length.
+func shortened(reply resp.Reply) resp.Reply {
+	const most = 256
+	if len(reply) <= most || !bytes.HasPrefix(reply, []byte("-ERR unknown command")) {
+		return reply
+	}
+	return append(reply[:most:most], "\r\n"...)
 }
 
 func (l *link) close() {

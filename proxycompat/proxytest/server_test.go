@@ -35,6 +35,17 @@ func TestRedisHasOneServer(t *testing.T) {
 	require.ErrorContains(t, err, "exactly one server")
 }
 
+// The error for an unknown command has some of its arguments, of any length. The connection, and its WATCH, go on.
+func TestUnknownCommandWithALongKey(t *testing.T) {
+	_, rdb := start(t, proxytest.Config{Profile: proxycompat.Redis(), InMemory: true})
+	require.ErrorIs(t, rdb.Watch(background, func(tx *redis.Tx) error {
+		err := tx.Do(background, "hpexpiretime", strings.Repeat("k", 100_000), "FIELDS", 1, "f").Err()
+		require.ErrorContains(t, err, "unknown command `hpexpiretime`")
+		assert.Less(t, len(err.Error()), 300)
+		return tx.Get(background, "k").Err()
+	}, "k"), redis.Nil)
+}
+
 // The proxies that permit transactions keep a client on one server during a transaction.
 func TestTransactions(t *testing.T) {
 	for _, name := range []string{"predixy-single", "alibaba", "cluster", "redis"} {
