@@ -64,7 +64,7 @@ type monitorLines struct {
 	grace time.Duration
 	began time.Time // of the first line
 
-	early  map[string]bool        // addresses seen in that time: true until the first transaction there has ended
+	early   map[string]bool       // addresses seen in that time: true until the first transaction there has ended
 	script  scriptCall            // the last line; zero if it was no call
 	clients [2]map[string]*client // those with a WATCH or MULTI, by address: the recent ones, and older ones
 	found   map[writerID]*foundWriter
