@@ -9,5 +9,7 @@ import (
 // The client logs every failed dial, and these tests fail thousands.
 func TestMain(m *testing.M) {
 	logging.Disable()
-	m.Run()
+	if !runbookService() {
+		m.Run()
+	}
 }

@@ -427,6 +427,9 @@ func (f *cutoverFlags) write(w io.Writer, a cutoverAnswer) error {
 	if a.Already {
 		say(w, "%s", wrapped(fmt.Sprintf("already at %v, epoch %d, in both stores: nothing to do", a.Stage, a.Stage.Epoch)))
 	}
+	if a.Stage.Freeze && a.Next.Freeze && a.State == cutover.GateOpen {
+		say(w, "%s", wrapped("The stage stays frozen: no key moves before freeze -off."))
+	}
 	if a.Voids != "" && a.State == cutover.GateOpen {
 		say(w, "%s", wrapped(a.Voids))
 	}

@@ -380,6 +380,25 @@ func TestCutoverRepeatsACommand(t *testing.T) {
 	assert.EqualValues(t, 3, present.Epoch)
 }
 
+// A way back from a frozen stage moves no key, and says so.
+func TestCutoverReversesAFrozenStage(t *testing.T) {
+	s := newSides(t)
+	s.fill(t, 3)
+	s.copying(t, "100")
+	require.Equal(t, codeOK, s.try(t, "sweep").code)
+	assert.NotContains(t, s.try(t, "freeze").stdout, "stays frozen")
+	r := s.try(t, "reverse")
+	assert.Contains(t, r.stdout, "The stage stays frozen: no key moves before freeze -off.")
+	require.Equal(t, codeOK, s.try(t, "sweep").code)
+	r = s.try(t, "verify", s.masters()...)
+	assert.Equal(t, codeDiffers, r.code)
+	assert.Contains(t, unwrapped(r.stdout), "the stage is frozen: freeze -off, sweep, and verify again")
+	fits(t, r.stdout)
+	assert.NotContains(t, s.try(t, "freeze", "-off").stdout, "stays frozen")
+	require.Equal(t, codeOK, s.try(t, "sweep").code)
+	assert.Equal(t, codeOK, s.try(t, "verify", s.masters()...).code)
+}
+
 func TestCutoverUsage(t *testing.T) {
 	at := []string{"-name", "desk", "-old", "localhost:1", "-new", "localhost:2"}
 	for want, args := range map[string][]string{

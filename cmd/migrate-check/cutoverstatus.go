@@ -88,7 +88,8 @@ func (s cutoverStores) states(ctx context.Context, name string) (all []cutoverst
 	defer cancel()
 	for i, side := range []string{"old", "new"} {
 		one := cutoverstatus.Store{Side: side}
-		if err := s.clients[i].Exists(ctx, "~cutover:{"+name+"}").Err(); err != nil {
+		n, err := s.clients[i].Exists(ctx, "~cutover:{"+name+"}").Result()
+		if one.Lost = n == 0 && err == nil; err != nil {
 			one.Down = err.Error()
 		}
 		all = append(all, one)

@@ -78,6 +78,20 @@ func TestCutoverStatusWithoutAStore(t *testing.T) {
 	}
 }
 
+// A status names the store that has no stage document, and the step that writes it.
+func TestCutoverStatusWithoutADocument(t *testing.T) {
+	s := newSides(t)
+	s.copying(t, "5")
+	for i, side := range []string{"old", "new"} {
+		s.servers[i].Del("~cutover:{desk}")
+		text := unwrapped(s.try(t, "status").stdout)
+		assert.True(t, strings.HasPrefix(text, "Verdict: WRONG: the "+side+" store has no stage document Do next: check -"+side+
+			"; then repeat the last step that published a stage"), text)
+		require.Equal(t, codeOK, s.try(t, "advance", append(s.masters(), "-percent", "5")...).code)
+		assert.True(t, strings.HasPrefix(s.try(t, "status").stdout, "Verdict: fine\nDo next: watch the service (step 4)"))
+	}
+}
+
 // A status shows the sweep that another command runs. It is no process of the service.
 func TestCutoverStatusShowsARunningSweep(t *testing.T) {
 	s := newSides(t)

@@ -164,6 +164,8 @@ func (f *cutoverFlags) home(ctx context.Context, s cutoverStores, report cutover
 		return "", err
 	case report.AtOld():
 		return allHome, nil
+	case stage.Freeze:
+		return "Not every key is in the old store, and the stage is frozen: freeze -off, sweep, and verify again", nil
 	case report.Equal+report.ChangedSince+report.Transit.Count > 0:
 		return fmt.Sprintf("Not every key is in the old store: %s moved or in transit; sweep again, and verify",
 			wrap.Counted(report.Equal+report.ChangedSince+report.Transit.Count, "key")), nil

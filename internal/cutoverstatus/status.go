@@ -31,6 +31,7 @@ type Facts struct {
 type Store struct {
 	Side string `json:"side"`
 	Down string `json:"down,omitempty"` // why it does not answer
+	Lost bool   `json:"lost,omitempty"` // it has no stage document
 }
 
 // Record is the result of a sweep or of a verify. One of Pass and Verify is set.

@@ -24,7 +24,7 @@ const (
 	Down   = "a store is down"
 )
 
-// Unreadable is the Verdict of a cut-over whose stage cannot be read.
+// Unreadable is the Verdict if the stage cannot be read.
 func Unreadable(stores []Store, err error) Verdict {
 	if v, down := away(stores); down {
 		return v
@@ -52,6 +52,12 @@ func (s *Status) judge() Verdict {
 	if v, down := away(s.Stores); down {
 		return v
 	}
+	for _, one := range s.Stores {
+		if one.Lost && s.Stage.Epoch > 0 {
+			return Verdict{Wrong, fmt.Sprintf("the %s store has no stage document", one.Side),
+				fmt.Sprintf("check -%s; then repeat the last step that published a stage", one.Side)}
+		}
+	}
 	moves := s.Stage.Phase == cutover.Copying || s.Stage.Phase == cutover.Reverse
 	if wrong := s.wrong(); wrong != "" {
 		const repair = "verify names the keys; find their writer, then repair (step 12)"
@@ -68,13 +74,14 @@ func (s *Status) judge() Verdict {
 	case len(s.Processes) == 0 && (s.Stage.Phase == cutover.Follow || s.Stage.Phase == cutover.Copying):
 		return Verdict{NotYet, "no process has sent a heartbeat", "start the heartbeats (step 2)"}
 	case len(s.with(1)) > 0:
-		v.Do = "repair the network or the rights of the processes that cannot read the stage"
+		v.Do = "repair the network or the rights of these processes; if a stage is to be published again, repeat its step"
 	case len(s.with(0)) > 0:
 		v.Do = "wait until every process has seen the stage; one that has stopped is gone after two minutes"
 	case moves && s.Stage.Freeze:
 		v.Do = "find out why moves are stopped; then freeze -off (step 6)"
 	case moves && s.Keys == nil:
-		return Verdict{NotYet, "the keys are unknown: " + s.KeysUnknown, "permit SCAN and DBSIZE in the old store, or verify with -passes"}
+		return Verdict{NotYet, "the keys are unknown: " + s.KeysUnknown,
+			"repeat status; if the old store refuses SCAN or DBSIZE, permit it, or verify with -passes"}
 	case moves && s.Sweep != nil && s.Sweep.Process != "":
 		v.Do = "wait for the sweep that runs"
 		if s.Sweep.Left > 0 {
