@@ -48,7 +48,9 @@ type runbookStep struct{ number, command, see, ifNot string }
 var (
 	inCode     = regexp.MustCompile("`([^`]+)`")
 	repeatStep = regexp.MustCompile(`step (\w+), then step (\w+)`)
-	publishes  = regexp.MustCompile(`^(advance|freeze|reverse) `)
+	// A process may say so of its last poll, when the document is there again.
+	lostDocument = regexp.MustCompile(`Verdict: WRONG: the \w+ store\s+has\s+no\s+stage\s+document`)
+	publishes    = regexp.MustCompile(`^(advance|freeze|reverse) `)
 	// inPlace turns the line of a step into that of a repeated one.
 	inPlace = strings.NewReplacer("done: write stage ", "already at ", " with epoch", ", epoch")
 )
@@ -167,7 +169,7 @@ func (p *runbookPlay) step(number string) runbookStep {
 func (p *runbookPlay) restore() {
 	p.t.Helper()
 	for tries := 0; p.published != nil; tries++ {
-		if _, text := p.run(p.step("4")); !strings.Contains(text, "has no stage document") {
+		if _, text := p.run(p.step("4")); !lostDocument.MatchString(text) {
 			return
 		}
 		require.Less(p.t, tries, maxTries)
