@@ -228,7 +228,8 @@ func newCommander(c *combination, program string) commander {
 }
 
 func (c commander) run(action string, args ...string) (code int, text string) {
-	cmd := exec.CommandContext(c.t.Context(), c.program, slices.Concat([]string{"cutover", action}, c.at, args)...)
+	patient := []string{"-timeout", "5m"} // all combinations share the machine
+	cmd := exec.CommandContext(c.t.Context(), c.program, slices.Concat([]string{"cutover", action}, c.at, patient, args)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		_, exited := errors.AsType[*exec.ExitError](err)
