@@ -136,8 +136,10 @@ func (s *Store) evictsNoMarker(ctx context.Context, side protocol.Side, masters 
 // policy returns the maxmemory-policy, "" if it cannot be read.
 func (s *Store) policy(ctx context.Context, process func(context.Context, redis.Cmder) error) (string, error) {
 	cmd := redis.NewMapStringStringCmd(ctx, "config", "get", "maxmemory-policy")
-	err := s.query(ctx, process, cmd)
-	return cmd.Val()["maxmemory-policy"], err
+	if err := s.query(ctx, process, cmd); err != nil {
+		return "", err // the command may still be in flight
+	}
+	return cmd.Val()["maxmemory-policy"], nil
 }
 
 // query sends a command, and waits for its reply until ctx ends.
@@ -153,8 +155,12 @@ func (s *Store) replicates(ctx context.Context, side protocol.Side, behind []Sca
 	g := Gate{Name: fmt.Sprintf("replicas, %v", side), Need: "as " + field, State: GateOpen}
 	process := s.mover.clients[side].Process
 	info := redis.NewStringCmd(ctx, "info", "replication")
+	text, told := "", false
 	err := s.query(ctx, process, info)
-	if _, text, told := strings.Cut(info.Val(), "\nconnected_slaves:"); told {
+	if err == nil { // else the command may still be in flight
+		_, text, told = strings.Cut(info.Val(), "\nconnected_slaves:")
+	}
+	if told {
 		replicas := 0
 		_, _ = fmt.Sscan(text, &replicas)
 		if g.Have = fmt.Sprint(replicas); replicas > s.mover.replicas[side] {
