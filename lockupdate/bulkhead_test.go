@@ -3,6 +3,7 @@ package lockupdate_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -126,4 +129,46 @@ func startTraffic(t *testing.T, s *lockupdate.Store, each int) *traffic {
 	}
 	synctest.Wait()
 	return w
+}
+
+// sharded is a client of two servers, which it tells apart by the hash tag of a key, as a ClusterClient does.
+type sharded struct {
+	*redis.Client
+	bad *redis.Client
+}
+
+func (s sharded) MasterForKey(_ context.Context, key string) (*redis.Client, error) {
+	if strings.Contains(key, "{bad}") {
+		return s.bad, nil
+	}
+	return s.Client, nil
+}
+
+// A flush over several servers ends with the slowest one. A server that has lost its scripts gets the whole script only
+// then, so that renewals for different servers must not share a flush.
+func TestRenewalsOfServersAreApart(t *testing.T) {
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+		var hangs atomic.Bool
+		f.rdb.AddHook(hook(func(_ context.Context, cmds []redis.Cmder, next func() error) error {
+			err := next()
+			if hangs.Load() && slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return onBad(argsOf(cmd)) }) {
+				time.Sleep(3 * time.Second)
+			}
+			return err
+		}))
+		other := redis.NewClient(f.opts)
+		s := lockupdate.New(sharded{f.rdb, other}, lockupdate.Config{Lease: 3 * time.Second})
+		bad, ok := f.hold(t.Context(), s, "{bad}"), f.hold(t.Context(), s, "{ok}")
+		for backend := range f.proxy.Backends() {
+			require.NoError(t, f.proxy.FlushScripts(backend))
+		}
+		hangs.Store(true)
+		time.Sleep(4 * time.Second)
+		assert.NoError(t, ok.Context().Err(), context.Cause(ok.Context()))
+		hangs.Store(false)
+		assert.NoError(t, ok.Unlock())
+		_ = bad.Unlock() // it may be lost
+		require.NoError(t, s.Close())
+		require.NoError(t, other.Close())
+	})
 }

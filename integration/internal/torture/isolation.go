@@ -20,7 +20,7 @@ const (
 
 	isolationCalm  = time.Second // before the fault, and again after it
 	isolationFault = 3 * time.Second
-	isolationLease = 2 * time.Second
+	isolationLease = 3 * time.Second
 
 	// A store has this many goroutines on healthy keys, as many on those of the failing server, and sections of
 	// both, each on a key of its own.

@@ -80,7 +80,8 @@ func newBatcher(client Client) *batcher {
 	size := poolSize(client)
 	b := &batcher{far: min(maxInFlightFar, max(maxInFlight, 3*size/5)), bulkhead: newBulkhead(size)}
 	// A ClusterClient has a pool for each node and awaits their replies apart, so that a
-	// node that hangs delays nothing but its own commands.
+	// node that hangs delays nothing but its own commands, and scripts that another node has
+	// lost: see byServer.
 	_, b.bulkhead.off = client.(*redis.ClusterClient)
 	return b
 }

@@ -7,23 +7,42 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 )
 
 // maxRun bounds how many renewals are tried in one flush: each one that hangs costs those after it a try.
 const maxRun = 4
 
-// Renew sends renewals in one flush, past the circuit breaker, and waits for the replies no longer than
-// limit, as far as the client can. While a part of the store hangs, the renewals of keys that may be there
-// travel in small flushes, for a quarter of limit. done is called for groups of commands, at once.
+// Renew sends renewals in one flush for each server that the client knows, past the circuit breaker, and waits for
+// the replies no longer than limit, as far as the client can. While a part of the store hangs, the renewals of keys that
+// may be there travel in small flushes, for a quarter of limit. done is called for groups of commands, at once.
 func (t *Transport) Renew(cmds []*driver.Command, limit time.Duration, done func(group []*driver.Command)) {
 	together, unknown, hung := t.batcher.sort(cmds)
 	var all sync.WaitGroup
 	all.Go(func() { t.renewApart(limit/4, done, unknown, hung) })
-	if len(together) > 0 {
-		t.renewTogether(together, limit, done)
+	for _, group := range t.byServer(together) {
+		all.Go(func() { t.renewTogether(group, limit, done) })
 	}
 	all.Wait()
+}
+
+// byServer separates renewals by the server of their key, if the client knows it. A flush ends with its slowest server, and
+// a renewal that is answered by NOSCRIPT is sent whole only then: on a server that has answered, its lock would be lost.
+func (t *Transport) byServer(cmds []*driver.Command) map[*redis.Client][]*driver.Command {
+	servers, ok := t.client.(interface {
+		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	})
+	groups := map[*redis.Client][]*driver.Command{}
+	for _, c := range cmds {
+		var server *redis.Client // nil: unknown
+		if ok {
+			server, _ = servers.MasterForKey(context.Background(), c.Key())
+		}
+		groups[server] = append(groups[server], c)
+	}
+	return groups
 }
 
 // renewTogether sends renewals in one flush. A client over several servers waits for the slowest of them, so
