@@ -123,7 +123,7 @@ func (s *Store) lock(ctx context.Context, name string, try bool) (*hold, error) 
 		return nil, driver.Fail("lock", key, 0, err)
 	}
 	if outer := s.keeper.Held(ctx, lockName); outer != nil {
-		if err := outer.Locked(); err != nil {
+		if err := outer.RequireLock(); err != nil {
 			s.gate.Leave()
 			return nil, driver.Fail("lock", key, 0, err)
 		}

@@ -38,8 +38,8 @@ func (k *Keeper) EnterUnlocked(parent context.Context, key string, lock named) *
 	return &Context{parent: parent, keeper: k, key: key, lock: lock, until: k.holdLimit(k.Now()), depth: 1}
 }
 
-// Locked returns an error if the UpdateFunc runs without the lock.
-func (c *Context) Locked() error {
+// RequireLock returns an error if the UpdateFunc runs without the lock.
+func (c *Context) RequireLock() error {
 	if c.lease == nil {
 		return errUnlocked
 	}
@@ -255,7 +255,7 @@ func (c *Context) draw(ctx context.Context, op string) (uint64, error) {
 		return 0, driver.Fail(op, key, 0, fmt.Errorf("%w: this ctx no longer holds the lock; ask before fn returns, or before Unlock", rmw.ErrInvalid))
 	}
 	var token uint64
-	err := c.Locked()
+	err := c.RequireLock()
 	if err == nil {
 		token, err = c.drawToken(ctx)
 	}
