@@ -341,8 +341,10 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 // steps lists the writes of a stage. A stage that is published again is written only into a store that lacks it.
 func (f *cutoverFlags) steps(ctx context.Context, s cutoverStores, next cutover.Stage, again bool) (steps []string) {
 	for i, store := range []rmw.Reader{s.old, s.new} {
-		if has, err := cutover.Current(ctx, f.name, store, store); again && err == nil && text(has) == text(next) {
-			continue
+		if again { // else a freeze would wait once more for a store that is away
+			if has, err := cutover.Current(ctx, f.name, store, store); err == nil && text(has) == text(next) {
+				continue
+			}
 		}
 		steps = append(steps, fmt.Sprintf("write stage %v with epoch %d into the %s store", next, next.Epoch, []string{"old", "new"}[i]))
 	}
