@@ -93,8 +93,12 @@ func (f *cutoverFlags) plan(ctx context.Context, store *cutover.Store, s cutover
 		if err != nil {
 			return codeError, err
 		}
-		for _, one := range looks {
-			p.Gates, p.BlindWriters = append(p.Gates, blindGate(one.report, one.writers)), append(p.BlindWriters, one.writers...)
+		for i, one := range looks {
+			g := blindGate(one.report, one.writers)
+			if f.oldMasters != "" {
+				g.Name += ", " + s.masters[0][i].Options().Addr
+			}
+			p.Gates, p.BlindWriters = append(p.Gates, g), append(p.BlindWriters, one.writers...)
 		}
 	}
 	code = codeOf(cutoverstatus.Worst(p.Gates))

@@ -52,10 +52,15 @@ func realSides(t *testing.T, command ...any) (old, new *redis.Client, plan func(
 }
 
 func TestCutoverPlanNamesBlindWriters(t *testing.T) {
-	_, _, plan := realSides(t, "set", "room:7", "v")
+	old, _, plan := realSides(t, "set", "room:7", "v")
 	r := plan("-monitor", "500ms", "-monitor-force")
 	assert.Equal(t, codeDiffers, r.code, r.stdout+r.stderr)
-	assert.Contains(t, unwrapped(r.stdout), "stop or fence them: SET by billing 127.0.0.1 of room:7")
+	assert.Contains(t, unwrapped(r.stdout), "blind writers: stop or fence them: SET by billing 127.0.0.1 of room:7")
+	fits(t, r.stdout)
+	addr := old.Options().Addr
+	r = plan("-monitor", "500ms", "-monitor-force", "-old-masters", addr)
+	assert.Equal(t, codeDiffers, r.code, r.stdout+r.stderr)
+	assert.Contains(t, unwrapped(r.stdout), "blind writers, "+addr+": stop or fence them: SET by billing 127.0.0.1 of room:7")
 	fits(t, r.stdout)
 	assert.NotContains(t, plan().stdout, "blind writers", "MONITOR is opt-in")
 }
