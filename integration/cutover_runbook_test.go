@@ -24,7 +24,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// TestLongRunbook plays each step with the faults of runbookFaults. These tests play what a step says of other states:
+// TestLongRunbook plays each step with the faults of runbookFaults. These tests play the other states that a step names:
 //
 //	step            state                              test
 //	1 plan          a condition, a blind writer        TestCutoverPlan..., TestPreflight... (migrate-check, cutover)
@@ -199,7 +199,7 @@ func (p *runbookPlay) awaitProcesses() {
 	require.False(p.t, p.t.Failed(), "stage %v, epoch %d: %v", stage, stage.Epoch, census)
 }
 
-// play plays a row under the fault, and follows the page until it sees what the page promises.
+// play runs the command of a row under the fault, and follows the page until the output is as the page promises.
 func (p *runbookPlay) play(s runbookStep) {
 	p.t.Helper()
 	p.awaitProcesses()

@@ -157,7 +157,7 @@ func TestCutoverMarkerWithAnExpiry(t *testing.T) {
 	s.requireAll(t, "v+1+2")
 }
 
-// Deleting the old value by hand loses what the service wrote in the new store. This is the control for repair.
+// Deleting the old value by hand loses the updates of the service in the new store. This is the control for repair.
 func TestDeletingByHandLoses(t *testing.T) {
 	s, old := moved(t)
 	require.NoError(t, old.Set(t.Context(), "room:1", "cron", 0).Err())

@@ -129,7 +129,7 @@ func (f figures) below(floors []floor) []string {
 }
 
 // unsound returns rows of this project with lost, repeated, hung or failed updates, or with lost locks, and
-// scenarios whose renewals cost more than a part of what a ticker for each lock costs.
+// scenarios in which renewals cost more than a part of the cost of a ticker for each lock.
 func (f figures) unsound() []string {
 	var found []string
 	for scenario, rows := range f {
