@@ -67,7 +67,7 @@ func partialFault(t *testing.T, cfg lockupdate.Config, pool int, name string) {
 		time.Sleep(5 * time.Second)
 		during := w.take()
 		remove()
-		time.Sleep(6 * time.Second)
+		time.Sleep(recovery)
 		w.takeBoth()
 		time.Sleep(500 * time.Millisecond)
 		after := 2 * w.takeBoth()
@@ -170,5 +170,39 @@ func TestRenewalsOfServersAreApart(t *testing.T) {
 		_ = bad.Unlock() // it may be lost
 		require.NoError(t, s.Close())
 		require.NoError(t, other.Close())
+	})
+}
+
+// recovery is longer than keys are told apart after a fault.
+const recovery = 6 * time.Second
+
+// An acquire that was sent again, as its flush was late, may be executed after the release. Close releases once more, when
+// that flush has ended.
+func TestCloseReleasesALateAcquire(t *testing.T) {
+	bubbleWith(t, "", lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
+		w := startTraffic(t, f.store, 8)
+		again := false
+		for pause := 50 * time.Millisecond; !again; pause = recovery { // until the acquire shares a flush
+			time.Sleep(pause)
+			owner := ""
+			f.proxy.Inject(proxytest.Fault{
+				Match: func(args []string) bool {
+					if !isScript("acquire")(args) || owner != "" && owner != args[4] {
+						return false
+					}
+					again, owner = owner != "", args[4]
+					return !again
+				},
+				Action: proxytest.Delay, Delay: 300 * time.Millisecond,
+			})
+			time.Sleep(200 * time.Millisecond)
+		}
+		w.stop()
+		require.NoError(t, f.store.Close())
+		for i := range 8 {
+			for _, tag := range []string{"{ok}", "{bad}"} {
+				assert.False(t, f.hasLock(fmt.Sprint(tag, i)))
+			}
+		}
 	})
 }

@@ -127,12 +127,19 @@ func (c *Command) copy() *Command {
 }
 
 // Adopt takes the reply of a copy. The command itself may still be executed.
-func (c *Command) Adopt(from *Command) { c.cmd, c.word, c.Doubled = from.cmd, from.word, true }
+func (c *Command) Adopt(from *Command) { c.cmd, c.word = from.cmd, from.word }
 
-// Finish ends the wait at the end of the flush.
+// FirstEnded is closed at the end of the flush of a command that is Doubled: it has run by then, or its reply is lost.
+func (c *Command) FirstEnded() <-chan struct{} { return c.ticket.done }
+
+// Finish ends the wait at the end of the flush. It is called once.
 func (t *Ticket) Finish() {
 	for {
 		n := t.left.Load()
+		if n <= claimed {
+			close(t.done)
+			return
+		}
 		if n <= 0 {
 			return
 		}

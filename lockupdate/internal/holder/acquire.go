@@ -50,7 +50,7 @@ func (h *holder) tryAcquire(ctx context.Context, c *Call, hint time.Duration) (a
 	t.Send(ctx, cmds...)
 	res, err := t.Driver.Acquired(r, take)
 	if take[0].Doubled {
-		h.lateUntil = h.queues.keeper.At(h.sent) + r.Lease
+		h.lateUntil, h.lateEnded = h.queues.keeper.At(h.sent)+r.Lease, take[0].FirstEnded()
 	}
 	if err != nil {
 		if redisx.OutcomeOf(err) == redisx.Unknown {

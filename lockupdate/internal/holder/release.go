@@ -16,8 +16,8 @@ func (h *holder) keptForDelay() bool {
 }
 
 // giveBack releases a lock that is ours, or that may become ours when a late acquire runs:
-// then it releases again, until a lease after that was sent. It closes released, if that
-// is not nil, at the reply.
+// then it releases again, until a lease after that was sent, or after Close as soon as it has run. It
+// closes released, if that is not nil, at the reply.
 func (h *holder) giveBack() {
 	gate, keeper := h.queues.gate, h.queues.keeper
 	if h.lease != nil {
@@ -51,6 +51,10 @@ func (h *holder) giveBack() {
 	}
 	h.queue.mu.Unlock()
 	for d := h.queues.options.Expiry / 16; keeper.Now() < h.lateUntil && gate.Open(d); d *= 2 {
+		_, _ = h.release()
+	}
+	if h.lateEnded != nil && gate.Closed() { // Close waits for that flush, too
+		<-h.lateEnded
 		_, _ = h.release()
 	}
 	if gap > 0 {

@@ -170,6 +170,8 @@ type holderState struct {
 	label string        // of the first key; "" after a critical section
 	woken chan struct{} // of size one
 
+	lateEnded <-chan struct{} // closed when the flush of an acquire that was sent again has ended; or nil
+
 	// Guarded by queue.mu.
 	polling    bool    // another process holds the lock
 	outage     error   // why the store cannot be reached

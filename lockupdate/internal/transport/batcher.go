@@ -182,16 +182,18 @@ func (b *batcher) singleLocked() []caller {
 func (b *batcher) await(own *batch, probe func(*batch)) {
 	t := time.NewTimer(b.untilLate())
 	defer t.Stop()
-	for {
+	for started := false; !started; {
 		select {
 		case <-own.start:
-			return
+			started = true // probes may wait, too
 		case <-own.wake:
 		case <-t.C:
 		}
 		b.mu.Lock()
-		b.watchLocked(time.Now())
-		b.nextLocked()
+		if !started {
+			b.watchLocked(time.Now())
+			b.nextLocked()
+		}
 		probes := own.probes
 		own.probes = nil
 		b.mu.Unlock()

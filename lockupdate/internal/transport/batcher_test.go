@@ -318,3 +318,63 @@ func sending() (n int) {
 	}
 	return n
 }
+
+// A batch may start before its leader has sent the probes of its callers. None of them is left out.
+func TestStartedBatchSendsItsProbes(t *testing.T) {
+	for range 50 { // select draws
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, always(time.Millisecond))
+			b := r.batcher
+			var callers []caller
+			for _, key := range []string{"a", "b", "c"} {
+				cmds := []*driver.Command{r.read(key)}
+				callers = append(callers, caller{t.Context(), cmds, driver.NewTicket(cmds)})
+			}
+			own := &batch{callers: callers, size: 3, start: make(chan struct{}), wake: make(chan struct{}, 1), late: make(chan struct{})}
+			b.pending, b.doubts = []*batch{own}, 1
+			b.nextLocked()
+			b.doubts = 0
+			r.lead(own)
+			for _, c := range callers {
+				<-c.ticket.Done()
+			}
+			synctest.Wait()
+			r.idle(t)
+		})
+	}
+}
+
+// Close that gives up leaves each command of Send with a reply or an error, which the caller may read.
+func TestSendOutlastsClose(t *testing.T) {
+	for name, hung := range map[string]bool{"shared": false, "trial": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, always(time.Minute))
+				var all sync.WaitGroup
+				if hung {
+					r.batcher.bulkhead.since = time.Now()
+				}
+				ended := make(chan string, 100)
+				for i := range 30 {
+					all.Go(func() {
+						cmds := []*driver.Command{r.read(fmt.Sprint(i)), r.read(fmt.Sprint(i))}
+						r.Send(context.Background(), cmds...)
+						for _, c := range cmds {
+							_, err := c.Text()
+							ended <- fmt.Sprint(err)
+						}
+					})
+				}
+				synctest.Wait()
+				require.Error(t, r.gate.Close())
+				all.Wait()
+				close(ended)
+				for err := range ended {
+					if err != "<nil>" {
+						assert.Contains(t, err, "store closed")
+					}
+				}
+			})
+		})
+	}
+}

@@ -176,3 +176,5 @@ type notSent struct{ cause error }
 
 func (n *notSent) Error() string { return "not sent: " + n.cause.Error() }
 func (n *notSent) Unwrap() error { return n.cause }
+
+func (n *notSent) Is(target error) bool { return target == redisx.ErrNotSent }

@@ -57,9 +57,16 @@ func (t *Transport) Pause(ctx context.Context, try int) error {
 	return redisx.Sleep(ctx, RetryDelay.Delay(try, Jitter()))
 }
 
-// Send sends the commands in one flush and returns when they are answered. ctx must be
-// one that does not end.
-func (t *Transport) Send(ctx context.Context, cmds ...*driver.Command) { _ = t.send(ctx, ctx, cmds) }
+// Send sends the commands in one flush and returns when each has a reply or an error, even if Close no
+// longer waits. ctx must be one that does not end.
+func (t *Transport) Send(ctx context.Context, cmds ...*driver.Command) {
+	err := t.send(ctx, ctx, cmds)
+	if abandoned := (*redisx.Abandoned)(nil); errors.As(err, &abandoned) {
+		<-abandoned.Finished
+	} else if err != nil {
+		refuse(ctx, err, cmds...)
+	}
+}
 
 // Do sends the commands in one flush, as soon as the store can be reached, and waits for
 // the replies. An error means that ctx or the Store ended first, or that the outage did
@@ -167,8 +174,8 @@ func (t *Transport) awaitBatch(wait, values context.Context, how joined, cmds []
 	if wait.Err() == nil && !t.gate.GivenUp() {
 		if copies := how.ticket.Claim(cmds); copies != nil {
 			err := t.sendAlone(wait, trial, caller{ctx: values, cmds: copies})
-			if err == nil {
-				for i, c := range cmds {
+			for i, c := range cmds {
+				if c.Doubled = true; err == nil {
 					c.Adopt(copies[i])
 				}
 			}
@@ -194,7 +201,9 @@ func (t *Transport) lead(b *batch) {
 	for _, c := range b.alone {
 		t.gate.Go(func() {
 			c.ctx = context.WithoutCancel(c.ctx)
-			_ = t.sendAlone(c.ctx, trial, c)
+			if err := t.sendAlone(c.ctx, trial, c); err != nil {
+				refuse(c.ctx, err, c.cmds...) // Close gave up
+			}
 			c.ticket.Finish()
 		})
 	}
