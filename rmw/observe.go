@@ -14,15 +14,18 @@ type Op string
 
 // The operations of a Store.
 const (
-	OpRead   Op = "read"
-	OpUpdate Op = "update"
+	OpRead     Op = "read"
+	OpUpdate   Op = "update"
+	OpTransact Op = "transact"
 )
 
 // Event tells of one finished call.
 type Event struct {
 	Op      Op
 	Key     Key
-	Result  Result // of an update; for a read, After is the value
+	Result  Result   // of an update; for a read, After is the value
+	Keys    []Key    // of a transact, as the caller named them; Key is the first
+	Tx      TxResult // of a transact
 	Err     error
 	Elapsed time.Duration // of the whole call, fn and waiting included
 }
@@ -32,6 +35,10 @@ type Event struct {
 func (e Event) String() string {
 	if e.Op == OpRead {
 		return eventtext.Line("rmw read", e.Key.Name, e.Key.Label, e.Err, "took", e.Elapsed)
+	}
+	if e.Op == OpTransact {
+		return eventtext.Line("rmw transact", e.Key.Name, e.Key.Label, e.Err, "keys", len(e.Keys),
+			"outcome", e.outcome(), "attempts", e.Tx.Attempts, "waited", e.Tx.Waited, "took", e.Elapsed)
 	}
 	return eventtext.Line("rmw "+string(e.Op), e.Key.Name, e.Key.Label, e.Err,
 		"outcome", e.outcome(), "attempts", e.Result.Attempts, "waited", e.Result.Waited, "took", e.Elapsed)
@@ -65,6 +72,18 @@ func (o *observer) Update(ctx context.Context, key Key, fn UpdateFunc) (Result, 
 	return res, err
 }
 
+// Transact implements [Transactor] if a Store below does.
+func (o *observer) Transact(ctx context.Context, keys []Key, fn TxFunc) (TxResult, error) {
+	start := time.Now()
+	res, err := Transact(ctx, o.next, fn, keys...)
+	e := Event{Op: OpTransact, Keys: keys, Tx: res, Err: err, Elapsed: time.Since(start)}
+	if len(keys) > 0 {
+		e.Key = keys[0]
+	}
+	o.f(ctx, e)
+	return res, err
+}
+
 // outcome says in a word how an update ended.
 func (e Event) outcome() string {
 	_, failed := errors.AsType[*Error](e.Err)
@@ -75,7 +94,7 @@ func (e Event) outcome() string {
 		return "failed"
 	case e.Err != nil:
 		return "refused"
-	case e.Result.Written:
+	case e.Result.Written, e.Tx.Written():
 		return "written"
 	}
 	return "kept"
@@ -104,7 +123,10 @@ func Log(logger *slog.Logger) Middleware {
 			slog.String("key", e.Key.Name),
 			slog.Duration("took", e.Elapsed),
 		}
-		if e.Err == nil {
+		switch {
+		case e.Op == OpTransact:
+			attrs = append(attrs, slog.Int("keys", len(e.Keys)))
+		case e.Err == nil:
 			attrs = append(attrs, slog.Any("after", e.Result.After))
 		}
 		if e.Key.Label != "" {
@@ -113,14 +135,14 @@ func Log(logger *slog.Logger) Middleware {
 		if operation := OperationOf(ctx); operation != "" {
 			attrs = append(attrs, slog.String("operation", operation))
 		}
-		if e.Op == OpUpdate {
+		if e.Op != OpRead {
 			attrs = append(attrs, slog.String("outcome", outcome))
 			if outcome != "unknown" {
-				attrs = append(attrs, slog.Bool("written", e.Result.Written))
+				attrs = append(attrs, slog.Bool("written", e.Result.Written || e.Tx.Written()))
 			}
 			attrs = append(attrs,
-				slog.Int("attempts", e.Result.Attempts),
-				slog.Duration("waited", e.Result.Waited))
+				slog.Int("attempts", e.Result.Attempts+e.Tx.Attempts),
+				slog.Duration("waited", e.Result.Waited+e.Tx.Waited))
 		}
 		if e.Err != nil {
 			attrs = append(attrs, slog.Any("err", e.Err))

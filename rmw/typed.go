@@ -126,8 +126,10 @@ func (t Typed[T]) Edit(
 	return stored, res, nil
 }
 
-func (t Typed[T]) decode(key Key, v Value, dst *T) error {
-	if err := t.codec.Decode(v, dst); err != nil {
+func (t Typed[T]) decode(key Key, v Value, dst *T) error { return decode(t.codec, key, v, dst) }
+
+func decode[T any](codec Codec[T], key Key, v Value, dst *T) error {
+	if err := codec.Decode(v, dst); err != nil {
 		e := &Error{Path: "rmw", Op: "decode", Key: key.Name, Reason: ErrUndecodable, Cause: fmt.Errorf("%v: %w", v, err)}
 		if errors.Is(err, ErrInvalid) { // the codec itself, not the value
 			e.Reason, e.Cause = err, nil

@@ -71,6 +71,9 @@ func (m *Memory) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rm
 	if fn == nil {
 		return rmw.Result{}, m.fail("update", key, 0, fmt.Errorf("%w: the UpdateFunc is nil", rmw.ErrInvalid))
 	}
+	if err := rmw.CheckTx(ctx, m, key.Name); err != nil {
+		return rmw.Result{}, m.fail("update", key, 0, err)
+	}
 	for attempt := 1; attempt <= memoryAttempts; attempt++ {
 		cur, err := m.load(ctx, key)
 		if err != nil {

@@ -256,7 +256,7 @@ var errDone = errors.New("already written, past the guard")
 func (n *naive) lock(key rmw.Key) chan struct{} {
 	name := key.Name
 	switch n.flaw {
-	case readWaits, locksForever:
+	case readWaits, locksForever, txLocksAsNamed:
 	case sharesLocks:
 		number, _ := strconv.Atoi(name[strings.LastIndex(name, ":")+1:]) // see check.key
 		name = strconv.Itoa(number % 16)

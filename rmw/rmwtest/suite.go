@@ -22,6 +22,8 @@ type Clause struct {
 	NeedsFaults bool
 	// NeedsPeeker tells that a Store that is no rmw.Peeker cannot be checked.
 	NeedsPeeker bool
+	// NeedsTransactor tells that a Store that is no rmw.Transactor cannot be checked.
+	NeedsTransactor bool
 
 	run func(c *check)
 }
@@ -30,7 +32,7 @@ type Clause struct {
 func Clauses() []Clause {
 	var all []Clause
 	for _, group := range [][]Clause{
-		basicClauses(), ttlClauses(), valueClauses(), guardClauses(), raceClauses(), callerClauses(), faultClauses(), peekClauses(),
+		basicClauses(), ttlClauses(), valueClauses(), guardClauses(), raceClauses(), callerClauses(), faultClauses(), peekClauses(), txClauses(),
 	} {
 		all = append(all, group...)
 	}
@@ -53,6 +55,11 @@ func (c Clause) test(t *testing.T, target Target) {
 	if c.NeedsPeeker {
 		if _, ok := rmw.As[rmw.Peeker](target.Open()); !ok {
 			t.Skipf("this Store is no rmw.Peeker, so it is not shown that: %s", c.Says)
+		}
+	}
+	if c.NeedsTransactor {
+		if _, ok := rmw.As[rmw.Transactor](target.Open()); !ok {
+			t.Skipf("this Store is no rmw.Transactor, so it is not shown that: %s", c.Says)
 		}
 	}
 	if err := c.Check(t.Context(), target); err != nil {
