@@ -2,7 +2,6 @@ package rmw
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -243,8 +242,5 @@ func (r *TxRun) entry(key Key) (int, error) {
 
 // fail leaves fn with an error.
 func (r *TxRun) fail(err error) {
-	if err == nil {
-		err = errors.New("rmw: fail needs an error")
-	}
 	r.use(func() error { return err })
 }

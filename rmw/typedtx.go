@@ -80,17 +80,26 @@ func (t Typed[T]) At(key Key) Entity[T] {
 type Item[T any] struct {
 	Value  T // the zero T if the key does not exist
 	exists bool
-	verb   error
+	fate   fate
 }
+
+// fate says what becomes of an Item.
+type fate uint8
+
+const (
+	stored fate = iota
+	removed
+	kept
+)
 
 // Exists reports whether the key exists.
 func (i *Item[T]) Exists() bool { return i.exists }
 
 // Remove has the key deleted.
-func (i *Item[T]) Remove() { i.verb = Remove }
+func (i *Item[T]) Remove() { i.fate = removed }
 
 // Keep has nothing written to the key, whatever Value holds.
-func (i *Item[T]) Keep() { i.verb = Keep }
+func (i *Item[T]) Keep() { i.fate = kept }
 
 func (e Entity[T]) get(tx *Tx) *Item[T] {
 	value, exists := e.typed.In(tx).Get(e.key)
@@ -98,12 +107,12 @@ func (e Entity[T]) get(tx *Tx) *Item[T] {
 }
 
 func (e Entity[T]) put(tx *Tx, i *Item[T]) {
-	switch i.verb {
-	case Keep:
-	case Remove:
+	switch i.fate {
+	case removed:
 		e.typed.In(tx).Remove(e.key)
-	default:
+	case stored:
 		e.typed.In(tx).Put(e.key, i.Value)
+	case kept:
 	}
 }
 

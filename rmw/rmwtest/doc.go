@@ -21,7 +21,7 @@
 //
 // Each [Clause] carries the sentence it enforces; [Clauses] lists them. A clause
 // that needs faults is skipped, by name, for a Target that declares none, and so are
-// those of [rmw.Peeker] for a Store that is none.
+// those of [rmw.Peeker] and [rmw.Transactor] for a Store that is none.
 //
 // A suite that cannot fail proves nothing, so this package's own tests run it
 // over naive stores, each with one well-known mistake, and require the clause

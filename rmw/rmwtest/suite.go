@@ -32,7 +32,8 @@ type Clause struct {
 func Clauses() []Clause {
 	var all []Clause
 	for _, group := range [][]Clause{
-		basicClauses(), ttlClauses(), valueClauses(), guardClauses(), raceClauses(), callerClauses(), faultClauses(), peekClauses(), txClauses(),
+		basicClauses(), ttlClauses(), valueClauses(), guardClauses(), raceClauses(), callerClauses(), faultClauses(), peekClauses(),
+		txClauses(),
 	} {
 		all = append(all, group...)
 	}
