@@ -36,7 +36,10 @@ func (c *call) byText(name string) {
 	case "XREAD", "XREADGROUP":
 		c.streams(command, true)
 	default:
-		c.sent(true, command)
+		sent := c.sent(true, command)
+		if m, ok := severalKeys[command]; ok && !sent && c.recv.counts() && len(c.args) > 1 {
+			c.apart(m, c.args[1:])
+		}
 		if command == "PSUBSCRIBE" || command == "SUBSCRIBE" || command == "CONFIG" {
 			c.notifications()
 		}
@@ -71,6 +74,9 @@ func (c *call) nameOf(a [2]int) (string, bool) {
 func (c *call) dynamic(a [2]int) bool {
 	for i := a[0]; i < a[1] && i < a[0]+4; i++ {
 		tok := c.at(i)
+		if itself[tok.text] { // f.call(this)
+			return false
+		}
 		if tok.kind == word && tok.text != "array" && tok.text != "new" {
 			last := i+1 == a[1] || c.is(i+1, "]") || c.is(i+1, ",") || c.is(i+1, ")")
 			return last && strings.ToUpper(tok.text) != tok.text && tok.text != "ctx"

@@ -3,6 +3,7 @@ package lexical
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unwatch/unwatch/proxycompat"
@@ -55,6 +56,9 @@ func (s *scanner) asValue(i int) bool {
 
 // judge reports the commands that a call sends, if its receiver may be a client.
 func (c *call) judge() {
+	if c.severalKeys() {
+		return
+	}
 	effect, special := effects[c.recv.role][c.name]
 	if !special && c.recv.role != client {
 		effect, special = effects[client][c.name]
@@ -77,7 +81,7 @@ func (c *call) judge() {
 	command, ok := commandOf(c.name, c.recv.is == redis)
 	switch {
 	case !ok, command == "FLUSHALL" && poolName.MatchString(c.at(c.pos-2).text): // that closes its connections
-	case only[c.name] && (c.recv.counts() || !c.own[c.name]):
+	case only[strings.TrimSuffix(c.name, "ASYNC")] && (c.recv.counts() || !c.own[c.name] || c.delegates()):
 		c.sent(false, command)
 	case c.recv.is == redis, c.recv.is == named && !strict[command] && (len(c.args) > 0 || !withArguments[command]):
 		c.sent(false, command)
@@ -85,6 +89,12 @@ func (c *call) judge() {
 		return
 	}
 	c.notifications()
+}
+
+// delegates reports whether a method calls the method of the same name of another object.
+func (c *call) delegates() bool {
+	n := len(c.heads)
+	return n > 0 && !c.heads[n-1].class && fold(c.heads[n-1].name) == c.name && !itself[c.at(c.pos-2).text]
 }
 
 // arguments finds where each argument is. Those of Ruby may have no brackets.
@@ -303,12 +313,39 @@ func selectDB(c *call) {
 
 // eval judges a script by the number of its keys.
 func eval(c *call) {
-	for _, n := range []int{1, 2} {
-		if number := c.number(n); number != "" {
+	for n := 1; n < min(3, len(c.args)); n++ {
+		if number := c.keyCount(c.args[n]); number != "" {
 			c.scriptKeys(number)
 			return
 		}
 	}
+}
+
+// counted is a number of keys that the code computes.
+const counted = "n"
+
+var lengths = words("LEN LENGTH SIZE COUNT")
+
+// keyCount is the number of keys of a script that an argument tells: a number, the length of a list, or a list.
+func (c *call) keyCount(a [2]int) string {
+	first, last := a[0], a[1]-1
+	if c.is(first, "keys") && (c.is(first+1, ":") || c.is(first+1, "=")) { // keys: [a, b]
+		first += 2
+	} else if c.is(first, "{") && c.is(first+1, "keys") && c.is(first+2, ":") { // { keys: [a, b] }
+		first += 3
+		last = c.at(first).match
+	}
+	switch tok := c.at(first); {
+	case tok.kind == num && first == last:
+		return tok.text
+	case tok.text == "[" && tok.match == last:
+		return strconv.Itoa(len(c.elements([][2]int{{first, last + 1}})))
+	}
+	if lengths[fold(c.at(last).text)] && c.member(last-1) ||
+		c.is(last, ")") && c.at(last).match > 0 && lengths[fold(c.at(c.at(last).match-1).text)] {
+		return counted
+	}
+	return ""
 }
 
 func (c *call) scriptKeys(n string) {
@@ -317,6 +354,8 @@ func (c *call) scriptKeys(n string) {
 	case c.sent(false, "EVAL"), verdict != proxycompat.OneKey && verdict != proxycompat.SameSlot:
 	case n == "0" && verdict == proxycompat.OneKey:
 		c.tells("MC502", "a script without keys")
+	case n == counted:
+		c.tells("MC501", "a script with a computed number of keys")
 	case n != "0" && n != "1" && n[0] >= '1' && n[0] <= '9':
 		c.tells("MC501", "a script with "+n+" keys")
 	}

@@ -93,6 +93,7 @@ var advices = map[string]string{
 	"MC301": "poll with a back-off, or use a direct connection",
 	"MC302": "poll with a back-off, or use a direct connection",
 	"MC401": "keep an index of the keys, or ask the servers directly",
+	"MC402": "give the keys the same hash tag, or use one command per key",
 	"MC404": "use a direct connection for streams",
 	"MC501": "give the keys the same hash tag",
 	"MC502": "declare the keys",

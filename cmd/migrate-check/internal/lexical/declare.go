@@ -22,6 +22,8 @@ func (s *scanner) declare(i int) {
 		s.base(i)
 	case tok.text == "as" && s.lang.id == Python: // with a as b
 		s.bind(s.at(i+1).text, i, s.ending(i-1))
+	case (tok.text == "in" || tok.text == "of") && (s.is(i-2, "for") || declares[s.at(i-2).text]): // for each of some clients
+		s.bind(s.at(i-1).text, i, s.starting(i+1))
 	case tok.text == "return", tok.text == "yield":
 		s.result(i, s.starting(i+1))
 	case !keyword[tok.text]:
@@ -148,7 +150,7 @@ func (s *scanner) typed(from, to int) (v value, known bool) {
 		}
 		role := classRole(s.lang.id, last)
 		switch w := s.lookup(name, j); {
-		case opaque[name], wrappers[name], len(name) == 1 && upper(name):
+		case opaque[name], wrappers[name], len(name) == 1 && upper(name), typeParameter.MatchString(name) && w.is < redis:
 			known = true
 		case !inside && depth > 0:
 		case w.is == redis && (role != unset || !accessory.MatchString(last)):

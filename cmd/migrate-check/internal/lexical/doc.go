@@ -35,7 +35,8 @@
 // # Limits
 //
 // The scanner reads one file at a time. It does not follow Java's reflection, Python's getattr, JavaScript's
-// client[name], or Ruby's send. It does not judge the keys of commands. Of the commands that libraries send by
+// client[name], or Ruby's send. The keys of a command are in one slot only if the text of each has the same hash
+// tag. Of the commands that libraries send by
 // themselves it knows those of job queues only: Redisson's locks subscribe, and are not reported.
 //
 // Time and memory are linear in the length of the file, also for hostile input.

@@ -1,7 +1,6 @@
 package lexical
 
 import (
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -34,10 +33,8 @@ func scan(p *proxycompat.Profile, lang Language, name, src string) (all []findin
 	return sc.findings(), sc.steps
 }
 
-// saysPath reports whether a file, or its folder, is named after Redis.
-func saysPath(name string) bool {
-	return redisModule.MatchString(path.Base(path.Dir(name)) + "/" + path.Base(name))
-}
+// saysPath reports whether a file, or a folder that it is in, is named after Redis.
+func saysPath(name string) bool { return redisModule.MatchString(name) }
 
 // mentioned reports whether a file may use a client: one has a word of these.
 func mentioned(src string) bool {

@@ -108,7 +108,7 @@ func (s *scanner) usesRedis() bool {
 			found = true
 		case s.member(i - 1):
 			method := fold(name)
-			watch = watch || method == "WATCH" || dataCommands[method]
+			watch = watch || method == "WATCH" || dataCommands[method] || severalKeys[method].alone()
 			multi = multi || method == "MULTI" || method == "MULTIEXEC" || method == "UNWATCH"
 		}
 	}

@@ -264,7 +264,9 @@ var (
 	opaque = words("Optional None null any unknown object Object mixed var dynamic let const val Any auto interface T K V void def final self static " +
 		"mut readonly typeof nullable undefined ClassVar Final")
 	wrappers = words("Lazy Optional Task ValueTask Promise ReturnType Awaited InstanceType ObjectProvider Provider ThreadLocal Supplier " +
-		"Mono Union Annotated Type RedissonRetryDecorator Pool GenericObjectPool AtomicReference WeakReference CompletableFuture Deferred")
+		"Mono Union Annotated Type RedissonRetryDecorator Pool GenericObjectPool AtomicReference WeakReference CompletableFuture Deferred " +
+		"IEnumerable IReadOnlyList IReadOnlyCollection IList ICollection")
+	typeParameter = regexp.MustCompile(`^T[A-Z][a-z]`) // TClient
 	// primitive are types that are nothing of Redis, whatever their name is.
 	primitive = words("string String str int Integer long Long bool boolean Boolean number float double bytes byte char dict list tuple set Map List Set " +
 		"Record Array Dictionary HashMap Callable Function Action Func")
