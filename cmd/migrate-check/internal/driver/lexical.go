@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -112,16 +113,19 @@ func (m *merger) keepLexical(f finding.Finding) {
 	m.keep(f)
 }
 
+// testFolder is the name of a folder of tests: tests, __tests__, Acme.Store.Tests, integration-test, androidTest.
+var testFolder = regexp.MustCompile(`^(?:[tT]ests?|__tests__|[sS]pecs?|testdata|e2e|.+\.(?:Tests?|Specs?)|` +
+	`(?:integration|functional|acceptance|system|smoke|unit|android|e2e)[-_]?[tT]ests?)$`)
+
 // isTest reports whether a path is that of a test, by the conventions of the languages.
 func isTest(file string) bool {
 	for part := range strings.SplitSeq(path.Dir(file), "/") {
-		switch part {
-		case "test", "tests", "__tests__", "spec", "testdata":
+		if testFolder.MatchString(part) {
 			return true
 		}
 	}
 	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
-	for _, ending := range []string{"_test", ".test", ".spec", "_spec", "Test", "Tests", "IT"} {
+	for _, ending := range []string{"_test", "-test", ".test", ".spec", "_spec", "-spec", "Test", "Tests", "IT"} {
 		if strings.HasSuffix(name, ending) {
 			return true
 		}
