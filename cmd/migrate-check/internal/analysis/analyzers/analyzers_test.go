@@ -17,7 +17,7 @@ func fixtures() map[string][]string {
 	return map[string][]string{
 		"redistx": {
 			"goredis", "goredis6", "older", "redigo", "rueidis", "radix", "helpers", "hidden", "spelled", "wrappers",
-			"idle", "shapes", "silent", "ownnames",
+			"idle", "shapes", "silent", "ownnames", "owntypes",
 		},
 		"redispubsub":  {"pubsub", "wrapped", "ownnames"},
 		"redisunknown": {"unknown"},

@@ -130,7 +130,42 @@ func shapeOf(fn *types.Func) (Library, bool) {
 			}
 		}
 	}
+	return ownShape(fn.Name(), sig)
+}
+
+// ownShape recognizes a transaction of an interface with types of its own: TxPipeline, TxPipelined, or a Watch whose
+// function gets a value with one of these.
+func ownShape(method string, sig *types.Signature) (Library, bool) {
+	lib := Library{Name: GoRedis, Major: 9}
+	function := func() types.Type { // the parameter of a callback
+		for v := range sig.Params().Variables() {
+			if f, ok := v.Type().Underlying().(*types.Signature); ok && f.Params().Len() == 1 && f.Results().Len() == 1 {
+				return f.Params().At(0).Type()
+			}
+		}
+		return nil
+	}
+	switch method {
+	case "TxPipeline":
+		return lib, sig.Results().Len() > 0 && hasMethod(sig.Results().At(0).Type(), "Exec")
+	case "TxPipelined":
+		return lib, function() != nil
+	case "Watch":
+		return lib, hasMethod(function(), "TxPipelined", "TxPipeline")
+	}
 	return Library{}, false
+}
+
+// hasMethod reports whether a named type has one of these methods.
+func hasMethod(t types.Type, names ...string) bool {
+	if t == nil || Named(t) == nil {
+		return false
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		found, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
+		_, ok := found.(*types.Func)
+		return ok
+	})
 }
 
 // isOfClient reports whether the clients in the package of a type have a method. MultiGet of the user's own interface
