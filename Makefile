@@ -90,13 +90,6 @@ torture: DURATION ?= 5m
 torture: servers ## Try to make updates get lost, on real servers: DURATION=5m SEED=0 ONLY=redis/stall
 	go -C integration run ./cmd/torture -duration $(DURATION) -seed $(SEED) -only '$(ONLY)' -out '$(abspath $(OUT))'
 
-# Over what: redis, nutcracker or codis
-TOPOLOGY ?= redis
-
-load: DURATION ?= 1m
-load: servers ## Have 1000 goroutines update 10,000 keys through 32 connections: DURATION=10m TOPOLOGY=redis SWEEP=3000
-	go -C integration run ./cmd/load -duration $(DURATION) -seed $(SEED) -topology $(TOPOLOGY) $(if $(SWEEP),-sweep $(SWEEP))
-
 bench: servers ## Measure against the peers, in a quarter of an hour; wants the machine for itself
 	go -C bench run ./cmd/bench -out results.txt > bench/tables.md
 	@cat bench/tables.md
@@ -108,4 +101,4 @@ dashboard: servers ## Draw docs/observe/dashboard.svg from a service with real f
 ci: ## Do everything that CI does
 	./.ci/run
 
-.PHONY: help test test-all servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture load bench dashboard proxies domains ci
+.PHONY: help test test-all servers race lint fuzz vuln docs rehearsal rehearsal-real probe-real plugin-real torture bench dashboard proxies domains ci

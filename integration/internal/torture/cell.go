@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,6 +56,9 @@ func Cell(ctx context.Context, s *Environment, n Nemesis, d time.Duration, seed 
 }
 
 func cell(ctx context.Context, s *Environment, n Nemesis, d time.Duration, seed uint64, v variant) *Result {
+	if n.load != nil {
+		return s.load(ctx, n, d, seed, v)
+	}
 	unready := s.prepare(ctx)
 	children := &children{env: s, history: newHistory(), seed: seed, nemesis: n, control: v.control}
 	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: children.history, external: newExternal(v.unfenced)}
@@ -202,15 +206,31 @@ func marked(topology string, fn func() error) func() error {
 	}
 }
 
+const mark = `"topology":`
+
+// stacks returns the stacks of all goroutines. A stack begins with the number of goroutines that have it.
+func stacks() []string {
+	var text bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&text, 1) // a buffer takes everything
+	return strings.Split(text.String(), "\n\n")
+}
+
+// goroutines counts those that are marked as of a topology.
+func goroutines(topology string) (all int) {
+	for _, stack := range stacks() {
+		if strings.Contains(stack, fmt.Sprintf("%s%q", mark, topology)) {
+			count, _, _ := strings.Cut(stack, " @ ")
+			n, _ := strconv.Atoi(count[strings.LastIndex(count, "\n")+1:]) // a line with the total may be before it
+			all += n
+		}
+	}
+	return all
+}
+
 // leaked returns the goroutines of closed stores and Lockers, but for those that are marked as of another topology.
 func leaked(topology string) string {
-	const mark = `"topology":`
-	var text bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
-		return err.Error()
-	}
 	var found []string
-	for stack := range strings.SplitSeq(text.String(), "\n\n") {
+	for _, stack := range stacks() {
 		if strings.Contains(stack, mark) && !strings.Contains(stack, fmt.Sprintf("%s%q", mark, topology)) {
 			continue
 		}

@@ -36,6 +36,7 @@ type Verdict struct {
 	Undecided       []string // keys for which porcupine timed out
 	Immortal        []string // keys of locks without an expiry
 	Leaked          string   // goroutines of closed stores
+	Rows            []Row    // of a load
 	Errors          []string
 
 	examples []string

@@ -35,6 +35,7 @@ type variant struct {
 	openOdd   func(rdb redis.UniversalClient) rmw.Store // for every second process; nil: the same
 	across    acrossFunc                                // the store over both sides of a cut-over
 	lock      opener                                    // a lock without a store; nil: open
+	load      func(ctx context.Context) loadOpener      // the stores of a load; ctx ends after it
 	unfenced  bool                                      // the external store accepts any token
 	isolation func() isolationStore                     // a store of a cell of isolation, which is the control's then
 }
@@ -44,7 +45,7 @@ type acrossFunc func(clients [2]redis.UniversalClient, process int, stage cutove
 
 // product returns the stores without a defect.
 func product() variant {
-	return variant{open: openLockupdate, openOdd: openOnDemand, across: openAcross}
+	return variant{open: openLockupdate, openOdd: openOnDemand, across: openAcross, load: openLoad}
 }
 
 // at opens the store of a process over the clients of its stores. Processes from number processes on are on the legacy
@@ -114,8 +115,11 @@ func Controls() []Control {
 				return lockupdate.New(rdb, lockupdate.Config{Lease: lease, MasterReads: true, MaxAttempts: 1000})
 			}}},
 	}
-	all = append(all, Control{"one connection", "lockupdate over one connection, which a hung answer blocks for all keys", "backends", "frozen",
-		func(v *Verdict) bool { return v.Slowed > 0 && v.Dropped > 0 }, variant{isolation: oneConnection}})
+	all = append(all,
+		Control{"one connection", "lockupdate over one connection, which a hung answer blocks for all keys", "backends", "frozen",
+			func(v *Verdict) bool { return v.Slowed > 0 && v.Dropped > 0 }, variant{isolation: oneConnection}},
+		Control{"growth", "stores that keep memory and goroutines, starve one store, lose updates, and leave a lock", "redis", "load",
+			func(v *Verdict) bool { return v.Lost > 0 && v.grows() }, variant{load: openSpoiled}})
 	all = slices.Concat(all, cutoverControls(lost), serviceControls())
 	for i := range all {
 		all[i].control = all[i].Name

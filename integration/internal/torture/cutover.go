@@ -24,9 +24,9 @@ import (
 func cutovers() []Topology {
 	old := Topology{Name: "old", start: startRedis, has: ownServers | oneAddress}
 	return []Topology{
-		across(old, Topology{Name: "nutcracker", start: startNutcracker(4), has: ownServers | ownProxy | oneAddress},
+		across(old, Topology{Name: "nutcracker", start: startNutcracker(4), has: ownServers | ownProxy | oneAddress | loads},
 			"two redis-servers behind nutcracker, four connections to each",
-			"none", "cut", "slow", "black-hole", "deaf", "stuck", "stall", "cancel", "process-kill", "process-stop",
+			"none", "load", "cut", "slow", "black-hole", "deaf", "stuck", "stall", "cancel", "process-kill", "process-stop",
 			"freeze", "proxy-freeze", "kill", "proxy-kill", "script-flush", "client-kill", "client-pause", "out-of-memory"),
 		across(old, Topology{Name: "cluster", start: startCluster, has: cluster},
 			"a Redis Cluster of three masters, each with a replica",

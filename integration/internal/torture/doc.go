@@ -54,6 +54,22 @@
 // keys of the other servers must keep 90 % of their throughput, as compared with plain GET and SET at the same time, and
 // sections of such names their locks. Throughput is a ratio, since a busy machine is slow.
 //
+// # Load
+//
+// A cell with the nemesis "load" has no faults, and runs alone. Many goroutines of four stores update many keys over
+// few connections: evenly chosen keys, a Zipf distribution, then one key for all. Some hold locks for longer than a
+// lease. Each promise is a [Row]:
+//
+//   - no update fails, and no lease is lost,
+//   - heap and goroutines do not grow. They are measured while no call is in flight, after a third of the load and at
+//     its end, since calls in flight have goroutines and buffers, more of them on a busy machine,
+//   - the stores have no more connections than configured,
+//   - no caller waits longer than a lock takes to expire, and no lock of the one key ends by its lease,
+//   - each store takes its turns with the one key, and each goroutine gets a fair share. Turns are counted in the value
+//     itself, so that they do not depend on the speed of the machine,
+//   - Close waits for running functions, and ends waiting calls without a write; after it no lock is left on the
+//     servers, no goroutine and no connection.
+//
 // # Lock services
 //
 // Locks of Redlock, etcd, ZooKeeper and PostgreSQL are played without values of Redis. Overlapping holders are

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/results/torture.md shows a run with exactly the cells that exist, and the commands of
+// docs/results/torture.md and load.md show runs with exactly the cells that exist, and the commands of
 // docs/guarantees.md select some.
 func TestGuarantees(t *testing.T) {
 	read := func(name string) string {
@@ -18,7 +18,7 @@ func TestGuarantees(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	doc := read("guarantees.md") + read("results/torture.md")
+	doc := read("guarantees.md") + read("results/torture.md") + read("results/load.md")
 	shown := map[string]bool{}
 	for _, row := range regexp.MustCompile(`(?m)^ *([\w>-]+) +([\w-]+)( +\d+){5} +[\d.]+s (\w+)$`).FindAllStringSubmatch(doc, -1) {
 		shown[row[1]], shown[row[2]] = true, true

@@ -32,6 +32,8 @@ type Nemesis struct {
 	// faults is the minimum number of noted faults in a cell: fewer prove nothing.
 	faults int
 
+	load *loadSize // the cell is a load, and runs alone; nil: it has a fleet
+
 	inject func(ctx context.Context, c *injection) error
 }
 
@@ -99,7 +101,11 @@ func (c *injection) direction() string {
 
 // Nemeses returns all of them.
 func Nemeses() []Nemesis {
-	all := []Nemesis{{Name: "none", About: "no harm: what everything else is held against"}}
+	all := []Nemesis{
+		{Name: "none", About: "no harm: what everything else is held against"},
+		{Name: "load", About: "no harm: 1000 goroutines update 10,000 keys over 32 connections, in search of growth and starvation",
+			needs: loads, least: 6 * time.Second, load: &loadSize{keys: 10_000, goroutines: 1000, pool: 32}},
+	}
 	all = append(all, onTheWire()...)
 	all = append(all, inTheClient()...)
 	all = append(all, atTheServer()...)

@@ -69,6 +69,9 @@ func plan(only string) map[string][]planned {
 	return all
 }
 
+// alone reports whether no other cell may run beside it, since it measures the memory of the process.
+func (p planned) alone() bool { return p.nemesis.load != nil }
+
 // long reports whether a cell has a long minimum duration: a server has to be replaced, and the old one to
 // rejoin.
 func (p planned) long() bool {

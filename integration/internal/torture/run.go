@@ -52,7 +52,8 @@ func (r *Report) Bad() bool {
 		slices.ContainsFunc(slices.Concat(r.Mitigations, r.Isolations), func(c *Result) bool { return c.Bad() })
 }
 
-// atOnce topologies run side by side, each with its own servers: a cell waits for most of its time.
+// atOnce topologies run side by side, each with its own servers: a cell waits for most of its time. Loads run alone
+// after them.
 const atOnce = 2
 
 // A defect shows by chance, so a control gets several tries. The rarest is "no token", which shows in every
@@ -84,13 +85,16 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return report, fmt.Errorf("no cell has %q in its name; see -list", cfg.Only)
 	}
 	var done atomic.Int32
-	run := func(ctx context.Context, part *Report, t Topology) error {
-		env, err := t.Start(ctx, filepath.Join(dir, t.Name))
+	run := func(ctx context.Context, part *Report, t Topology, alone bool) error {
+		env, err := t.Start(ctx, filepath.Join(dir, fmt.Sprint(t.Name, " alone ", alone)))
 		if err != nil {
 			return err
 		}
 		defer env.Close()
 		for i, p := range cells[t.Name] {
+			if p.alone() != alone {
+				continue
+			}
 			if n := done.Add(1); cfg.Progress != nil {
 				cfg.Progress(int(n), total, p.name(t))
 			}
@@ -98,7 +102,11 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 				part.Skipped = append(part.Skipped, p.name(t)+": a wall clock steps on linux/amd64 only")
 				continue
 			}
-			part.play(ctx, env, p, atOnce*cfg.Duration/time.Duration(total), cfg.Seed+uint64(i))
+			d := cfg.Duration / time.Duration(total)
+			if !alone {
+				d *= atOnce
+			}
+			part.play(ctx, env, p, d, cfg.Seed+uint64(i))
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -106,17 +114,22 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return nil
 	}
 	var parts []*Report
-	running, ctx := errgroup.WithContext(ctx)
-	running.SetLimit(atOnce)
-	for _, t := range slices.Concat(Topologies(), quorums(), apart()) {
-		if len(cells[t.Name]) == 0 {
-			continue
+	all := func(alone bool, limit int) error {
+		running, ctx := errgroup.WithContext(ctx)
+		running.SetLimit(limit)
+		for _, t := range slices.Concat(Topologies(), quorums(), apart()) {
+			if !slices.ContainsFunc(cells[t.Name], func(p planned) bool { return p.alone() == alone }) {
+				continue
+			}
+			part := &Report{Config: cfg}
+			parts = append(parts, part)
+			running.Go(marked(t.Name, func() error { return run(ctx, part, t, alone) }))
 		}
-		part := &Report{Config: cfg}
-		parts = append(parts, part)
-		running.Go(marked(t.Name, func() error { return run(ctx, part, t) }))
+		return running.Wait()
 	}
-	err = running.Wait()
+	if err = all(false, atOnce); err == nil {
+		err = all(true, 1)
+	}
 	for _, part := range parts {
 		report.Results = append(report.Results, part.Results...)
 		report.Controls = append(report.Controls, part.Controls...)

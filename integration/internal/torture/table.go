@@ -65,6 +65,7 @@ func (r *Report) Table(w io.Writer) error {
 			return err
 		}
 	}
+	r.loads(w)
 	if err := r.mitigations(w, table, row); err != nil {
 		return err
 	}
@@ -72,6 +73,25 @@ func (r *Report) Table(w io.Writer) error {
 		return err
 	}
 	return r.problems(w)
+}
+
+// loads writes the measurements of each load beside their bounds.
+func (r *Report) loads(w io.Writer) {
+	for _, c := range r.Results {
+		if len(c.Rows) > 0 {
+			_, _ = fmt.Fprintf(w, "\n%s/%s, %v\n", c.Topology, c.Nemesis, c.Took.Round(time.Second))
+		}
+		for _, row := range c.Rows {
+			word := "ok"
+			if row.Broken {
+				word = "BROKEN"
+			} else if row.Bound == "" {
+				word = ""
+			}
+			text := fmt.Sprintf("%-45s %17s %8s %s", row.What, row.Measured, row.Bound, word)
+			_, _ = fmt.Fprintln(w, strings.TrimRight(text, " "))
+		}
+	}
 }
 
 // isolations writes the share of its throughput on healthy keys that each store kept.
@@ -162,6 +182,12 @@ func (v *Verdict) findings() []finding {
 	if v.Leaked != "" {
 		leaked = 1
 	}
+	beyond := 0
+	for _, row := range v.Rows {
+		if row.Broken {
+			beyond++
+		}
+	}
 	return []finding{
 		{v.Lost, "lost", "acknowledged updates are lost", true},
 		{v.Double, "double", "updates were carried out more than once", false},
@@ -179,6 +205,7 @@ func (v *Verdict) findings() []finding {
 		{len(v.Desk), "of the desk", "rules of the desk are broken", true},
 		{len(v.NotLinearizable), "out of order", "keys have a history that no order explains", true},
 		{len(v.Immortal), "immortal", "keys of locks have no expiry", false},
+		{beyond, "beyond", "measurements of a load are beyond their bounds", false},
 		{leaked, "leaked", "cell left goroutines of closed stores", false},
 	}
 }

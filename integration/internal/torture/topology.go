@@ -35,19 +35,20 @@ const (
 	sentinels
 	cluster
 	codis
+	loads // a load runs here
 )
 
 // Topologies returns all of them.
 func Topologies() []Topology {
 	return append([]Topology{
 		{Name: "redis", About: "one redis-server that writes each command to its log; fleets with WATCH writers among them",
-			start: startRedis, has: ownServers | oneAddress | clocks},
+			start: startRedis, has: ownServers | oneAddress | clocks | loads},
 		{Name: "redis-memory", About: "the same without a log: a kill loses its writes", start: startRedisInMemory,
 			has: ownServers | oneAddress, only: []string{"kill"}},
 		{Name: "nutcracker", About: "two redis-servers behind nutcracker, one connection to each", start: startNutcracker(1),
 			has: ownServers | ownProxy | oneAddress},
 		{Name: "nutcracker-4", About: "the same with four connections to each: commands overtake one another", start: startNutcracker(4),
-			has: ownServers | ownProxy | oneAddress},
+			has: ownServers | ownProxy | oneAddress | loads},
 		{Name: "sentinel", About: "a primary and two replicas that write each command to their logs, behind three sentinels, which replace it",
 			start: startSentinel(), has: sentinels},
 		{Name: "sentinel-min", About: "the same, where the primary takes writes only as long as a replica has followed within a second",
@@ -56,7 +57,7 @@ func Topologies() []Topology {
 		{Name: "cluster", About: "a Redis Cluster of three masters that write each command to their logs, each with a replica",
 			start: startCluster, has: cluster},
 		{Name: "codis", About: "two redis-servers behind a proxy that refuses what Codis 3.2 does and spreads pipelines over connections",
-			start: startCodis(proxytest.Config{Parallel: 4}), has: ownServers | oneAddress | clocks | codis},
+			start: startCodis(proxytest.Config{Parallel: 4}), has: ownServers | oneAddress | clocks | codis | loads},
 		{Name: "codis-replicas", About: "the same, with pipelines executed back to front, and what only reads answered by replicas that are 30 ms behind",
 			start: startCodis(proxytest.Config{Reorder: true, ReplicaLag: 30 * time.Millisecond}), has: ownServers | oneAddress | codis,
 			only: []string{"none", "cut", "stall", "codis-move", "codis-sleep", "codis-faults"}},
