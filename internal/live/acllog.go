@@ -3,7 +3,6 @@ package live
 import (
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/internal/wrap"
@@ -41,10 +40,9 @@ func parseDenied(r resp.Reply) (all []Denied) {
 	entries, _ := r.List()
 	for _, entry := range entries {
 		var d Denied
-		values := map[string]string{}
-		fields, _ := entry.List()
-		for i := 0; i+1 < len(fields); i += 2 {
-			values[textOf(fields[i])] = wrap.Printable(textOf(fields[i+1]))
+		values := entry.Fields()
+		for name, value := range values {
+			values[name] = wrap.Printable(value)
 		}
 		if d.Reason = values["reason"]; d.Reason == "" {
 			continue
@@ -66,20 +64,6 @@ func parseDenied(r resp.Reply) (all []Denied) {
 		all = append(all, d)
 	}
 	return all
-}
-
-// textOf returns a text, or a number as text.
-func textOf(r resp.Reply) string {
-	if text, ok := r.Text(); ok {
-		return text
-	}
-	if n, ok := r.Int(); ok {
-		return strconv.FormatInt(n, 10)
-	}
-	if double, ok := strings.CutPrefix(string(r), ","); ok { // RESP3
-		return strings.TrimSpace(double)
-	}
-	return ""
 }
 
 // newDenied returns the entries of after that are new, or have grown, with the difference of

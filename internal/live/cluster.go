@@ -53,7 +53,7 @@ const membersEvery = time.Minute
 
 // lookAtMembers checks that the primaries of the cluster have not changed.
 func (n *node) lookAtMembers(ctx context.Context) {
-	text, err := n.wire.text(ctx, "CLUSTER", "NODES")
+	text, err := n.wire.Text(ctx, "CLUSTER", "NODES")
 	n.membersAt, n.membersSeen = time.Now().Add(membersEvery), err == nil
 	switch {
 	case isRefusal(err):

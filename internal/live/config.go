@@ -87,13 +87,3 @@ func (c Config) withDefaults() (Config, error) {
 	c.name = ownName + strings.ToLower(rand.Text()[:8])
 	return c, nil
 }
-
-func (c Config) tlsFor(a Address) *tls.Config {
-	cfg := cmp.Or(c.TLS, &tls.Config{MinVersion: tls.VersionTLS12})
-	if cfg.ServerName != "" || cfg.InsecureSkipVerify {
-		return cfg
-	}
-	named := cfg.Clone()
-	named.ServerName, _, _ = net.SplitHostPort(a.Host)
-	return named
-}

@@ -109,7 +109,7 @@ func (n *node) beginMonitor(ctx context.Context) {
 	}
 	w, err := dial(ctx, n.addr, n.cfg, n.count.sent)
 	if err == nil {
-		n.ours[w.conn.LocalAddr().String()] = true
+		n.ours[w.LocalAddr().String()] = true
 		n.monitor, err = startMonitor(ctx, w, cfg, n.cfg.Profile)
 	}
 	if err != nil {

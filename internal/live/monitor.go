@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/proxycompat"
 )
@@ -49,7 +50,7 @@ const (
 type monitor struct {
 	cfg     MonitorConfig
 	profile *proxycompat.Profile
-	wire    *wire
+	wire    *resp.Conn
 	done    chan struct{}
 	stopped atomic.Bool // by stop
 
@@ -79,9 +80,9 @@ type crossing struct {
 }
 
 // startMonitor sends MONITOR, and reads in the background until a limit, or stop.
-func startMonitor(ctx context.Context, w *wire, cfg MonitorConfig, profile *proxycompat.Profile) (*monitor, error) {
-	if _, err := w.ask(ctx, "MONITOR"); err != nil {
-		w.close()
+func startMonitor(ctx context.Context, w *resp.Conn, cfg MonitorConfig, profile *proxycompat.Profile) (*monitor, error) {
+	if _, err := w.Do(ctx, "MONITOR"); err != nil {
+		w.Close()
 		return nil, err
 	}
 	m := &monitor{
@@ -95,13 +96,13 @@ func startMonitor(ctx context.Context, w *wire, cfg MonitorConfig, profile *prox
 // stop ends the run, and waits for it.
 func (m *monitor) stop() {
 	m.stopped.Store(true)
-	m.wire.close()
+	m.wire.Close()
 	<-m.done
 }
 
 func (m *monitor) run() {
 	defer close(m.done)
-	defer m.wire.close()
+	defer m.wire.Close()
 	began := time.Now()
 	m.ended, m.early = m.read(began)
 	m.took = time.Since(began)
@@ -109,12 +110,13 @@ func (m *monitor) run() {
 
 // read reads lines, and returns the reason for its end, and whether it came early.
 func (m *monitor) read(began time.Time) (ended string, early bool) {
-	if err := m.wire.conn.SetReadDeadline(began.Add(m.cfg.For)); err != nil {
+	replies, err := m.wire.Stream(began.Add(m.cfg.For))
+	if err != nil {
 		return "the connection was lost", true
 	}
 	second, inSecond := began, 0
 	for m.lines < m.cfg.Lines {
-		line, cut, err := readMonitorLine(m.wire.br)
+		line, cut, err := readMonitorLine(replies)
 		switch now := time.Now(); {
 		case err != nil && now.Sub(began) >= m.cfg.For:
 			return "its time was over", false

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/internal/serverlimits"
 )
 
@@ -16,8 +17,8 @@ type node struct {
 	cfg  Config
 	addr Address
 
-	behind *Address // the sentinels of addr, if any
-	wire   *wire    // nil if the connection is lost
+	behind *Address   // the sentinels of addr, if any
+	wire   *resp.Conn // nil if the connection is lost
 
 	count  *counter
 	people *people
@@ -60,13 +61,13 @@ func (n *node) connect(ctx context.Context) error {
 		return err
 	}
 	n.wire = w
-	n.ours[w.conn.LocalAddr().String()] = true
+	n.ours[w.LocalAddr().String()] = true
 	return nil
 }
 
 func (n *node) close() {
 	if n.wire != nil {
-		n.wire.close()
+		n.wire.Close()
 		n.wire = nil
 	}
 }
@@ -102,7 +103,7 @@ func (n *node) begin(ctx context.Context) error {
 		return err
 	}
 	if info.Fields["cluster_enabled"] == "1" {
-		text, err := n.wire.text(ctx, "CLUSTER", "NODES")
+		text, err := n.wire.Text(ctx, "CLUSTER", "NODES")
 		switch {
 		case isRefusal(err):
 			n.notSeen("the other servers of the cluster", err, "+cluster|nodes")
@@ -113,7 +114,7 @@ func (n *node) begin(ctx context.Context) error {
 		n.members, n.membersAt = parseMembers(text), time.Now().Add(membersEvery)
 	}
 	if info.major() >= 6 {
-		if user, err := n.wire.text(ctx, "ACL", "WHOAMI"); err == nil {
+		if user, err := n.wire.Text(ctx, "ACL", "WHOAMI"); err == nil {
 			n.user = user
 		}
 		if n.denied, err = n.askDenied(ctx); err != nil {
@@ -131,11 +132,11 @@ func (n *node) begin(ctx context.Context) error {
 
 // ask returns the server's counts.
 func (n *node) ask(ctx context.Context) (Info, error) {
-	general, err := n.wire.text(ctx, "INFO")
+	general, err := n.wire.Text(ctx, "INFO")
 	if err != nil {
 		return Info{}, err
 	}
-	stats, err := n.wire.text(ctx, "INFO", "commandstats")
+	stats, err := n.wire.Text(ctx, "INFO", "commandstats")
 	if err != nil {
 		return Info{}, err
 	}
@@ -165,7 +166,7 @@ func (n *node) askDenied(ctx context.Context) ([]Denied, error) {
 			return nil, err
 		}
 	}
-	reply, err := n.wire.ask(ctx, "ACL", "LOG", "1000")
+	reply, err := n.wire.Do(ctx, "ACL", "LOG", "1000")
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +285,7 @@ const (
 
 func (n *node) lookAtClients(ctx context.Context) {
 	began := time.Now()
-	text, err := n.wire.text(ctx, "CLIENT", "LIST")
+	text, err := n.wire.Text(ctx, "CLIENT", "LIST")
 	n.clientsAt = began
 	switch {
 	case isRefusal(err):

@@ -34,16 +34,16 @@ func askSentinel(ctx context.Context, to Address, name string, cfg Config) (stri
 	if err != nil {
 		return "", err
 	}
-	defer w.close()
-	reply, err := w.ask(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+	defer w.Close()
+	reply, err := w.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
 	if err != nil {
 		return "", err
 	}
-	words, _ := reply.List()
+	words := reply.Words()
 	if len(words) != 2 {
 		return "", fmt.Errorf("knows no primary of the name %s", name)
 	}
-	addr := net.JoinHostPort(textOf(words[0]), textOf(words[1]))
+	addr := net.JoinHostPort(words[0], words[1])
 	return addr, checkHost(addr)
 }
 

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
-	"syscall"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 // Rights is the ACL for everything but MONITOR.
@@ -51,20 +50,14 @@ func (n *node) cannotConnect(err error) error {
 		return n.setupError(err, text, "check the user and the password")
 	case meaning(err) == redisx.Password:
 		return n.setupError(err, "it wants a password", "")
-	case strings.Contains(text, "no TLS"):
+	case errors.As(err, new(*resp.HandshakeError)):
 		return n.setupError(err, text, "does it speak TLS at this port, and is its authority trusted?")
-	case strings.Contains(text, "protocol error"):
+	case errors.Is(err, resp.ErrProtocol):
 		return n.setupError(err, "it does not speak the protocol of Redis: "+text, "")
-	case closed(err):
+	case resp.IsClosed(err):
 		return n.setupError(err, "it closes the connection", "it may want TLS, or be a proxy: then "+askServers)
 	}
 	return n.setupError(err, text, "")
-}
-
-// closed reports whether the peer has closed the connection.
-func closed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 const askServers = "ask the servers behind it, all of them: only they count"
@@ -82,7 +75,7 @@ func (n *node) cannotAsk(err error) error {
 		return n.setupError(err, "it is loading its data", "try again later")
 	case isRefusal(err):
 		return n.setupError(err, "INFO was refused: "+text+": this is a proxy, or a server with another name for INFO", askServers)
-	case closed(err):
+	case resp.IsClosed(err):
 		return n.setupError(err, "it closes the connection on INFO: this is a proxy, or wants TLS", askServers)
 	}
 	return n.setupError(err, text, "")

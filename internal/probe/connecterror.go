@@ -6,12 +6,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 // Reason classifies a failure to probe an address.
@@ -106,7 +107,7 @@ func dialError(addr string, err error, within time.Duration) error {
 	case isTimeout(err):
 		e.Reason, e.what = Unreachable, fmt.Sprintf("no connection within %v", within)
 	default:
-		e.Reason, e.what = Unreachable, "no connection: "+clean(err.Error())
+		e.Reason, e.what = Unreachable, clean(err.Error())
 	}
 	return e
 }
@@ -126,7 +127,7 @@ func handshakeError(addr string, err error, within time.Duration) error {
 		e.Reason, e.what = BadCertificate, "it refused the TLS handshake: "+clean(err.Error())
 	case isTimeout(err):
 		e.Reason, e.what = WantsPlain, fmt.Sprintf("no answer to a TLS handshake within %v", within)
-	case isClosed(err):
+	case resp.IsClosed(err):
 		e.Reason, e.what = WantsPlain, "it closed the connection at the TLS handshake"
 	default:
 		e.Reason, e.what = BadCertificate, "no TLS: "+clean(err.Error())
@@ -135,20 +136,20 @@ func handshakeError(addr string, err error, within time.Duration) error {
 }
 
 // greetingError classifies the first bytes of a server that is not a Redis, or that requires TLS or AUTH.
-func greetingError(addr string, first []byte, err error, within time.Duration) *ConnectError {
+func greetingError(addr string, err error, within time.Duration) *ConnectError {
 	e := &ConnectError{Addr: addr, Err: err}
+	var foreign *resp.ProtocolError
+	isForeign := errors.As(err, &foreign)
 	switch {
 	case isAlert(err): // with TLS 1.3 a server rejects a missing or invalid certificate only now
 		e.Reason, e.what = BadCertificate, "it refused the TLS handshake: "+clean(err.Error())
-	case len(first) > 0 && first[0] == 0x15: // a TLS alert
+	case isForeign && strings.HasPrefix(foreign.First, "\x15"): // a TLS alert
 		e.Reason, e.what = WantsTLS, "it speaks TLS"
-	case strings.HasPrefix(string(first), "HTTP/"):
+	case isForeign && strings.HasPrefix(foreign.First, "HTTP/"):
 		e.Reason, e.what = NotRedis, "it answers as a web server, not as a Redis"
-	case len(first) > 0 && !strings.ContainsRune("+-:$*_,#(%~>|=!", rune(first[0])):
-		e.Reason, e.what = NotRedis, "it does not answer as a Redis"
 	case isTimeout(err):
 		e.Reason, e.what = NoAnswer, fmt.Sprintf("it accepts connections, and does not answer PING within %v", within)
-	case isClosed(err):
+	case resp.IsClosed(err):
 		e.Reason, e.what = HangsUp, "it closes the connection without an answer to PING"
 	default:
 		e.Reason, e.what = NotRedis, "it does not answer as a Redis"
@@ -165,9 +166,4 @@ func isAlert(err error) bool {
 func isTimeout(err error) bool {
 	var n net.Error
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout()
-}
-
-func isClosed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNABORTED)
 }

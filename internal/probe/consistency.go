@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 // The consistency experiments. Each has its share of the budget, so that a slow network makes them smaller,
@@ -89,10 +91,10 @@ func (p *prober) askOrdering(ctx context.Context) error {
 }
 
 func (p *prober) countOverdue(ctx context.Context, count *Count, pipeline func(conn int, value string) [][]string) error {
-	wires := make([]*wire, 0, pipelineConns)
+	conns := make([]*resp.Conn, 0, pipelineConns)
 	defer func() {
-		for _, w := range wires {
-			w.close()
+		for _, c := range conns {
+			c.Close()
 		}
 	}()
 	counts := make([]Count, pipelineConns)
@@ -100,19 +102,19 @@ func (p *prober) countOverdue(ctx context.Context, count *Count, pipeline func(c
 	var all sync.WaitGroup
 	defer all.Wait()
 	for range counts {
-		w, err := p.dial(ctx)
+		c, err := p.dial(ctx)
 		if err != nil {
 			return p.after(err)
 		}
-		wires = append(wires, w)
+		conns = append(conns, c)
 	}
 	pad := padding()
-	for i, w := range wires {
+	for i, c := range conns {
 		commands := make([][][]string, pipelines) // made here, because the keyring is for one goroutine
 		for n := range commands {
 			commands[n] = pipeline(i, strconv.Itoa(n)+pad)
 		}
-		all.Go(func() { counts[i] = overtaken(w, p.cfg.Timeout, until, commands) })
+		all.Go(func() { counts[i] = overtaken(ctx, c, until, commands) })
 	}
 	all.Wait()
 	for _, c := range counts {
@@ -127,12 +129,12 @@ func (p *prober) countOverdue(ctx context.Context, count *Count, pipeline func(c
 }
 
 // overtaken sends pipelines of a SET and a read, and counts the reads that return another value.
-func overtaken(w *wire, wait time.Duration, until time.Time, commands [][][]string) (count Count) {
-	for _, c := range commands {
+func overtaken(ctx context.Context, c *resp.Conn, until time.Time, commands [][][]string) (count Count) {
+	for _, pair := range commands {
 		if time.Now().After(until) {
 			return count
 		}
-		replies, err := w.exchange(wait, c...)
+		replies, err := c.Pipeline(ctx, pair...)
 		if err != nil || !isSet(replies[0]) {
 			return count
 		}
@@ -140,7 +142,7 @@ func overtaken(w *wire, wait time.Duration, until time.Time, commands [][][]stri
 			return count
 		}
 		count.Asked++
-		if text(replies[1]) != c[0][2] {
+		if text(replies[1]) != pair[0][2] {
 			count.Found++
 		}
 	}

@@ -117,7 +117,7 @@ func (p *prober) askWatch(ctx context.Context) error {
 	if err != nil {
 		return p.after(err)
 	}
-	defer other.close()
+	defer other.Close()
 	if _, outcome, err = p.on(ctx, other, set(key, "1")); err != nil || outcome != OK {
 		p.report.Transactions.Watch = Unclear
 		return err

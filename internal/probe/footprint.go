@@ -170,9 +170,10 @@ func (p *prober) cleanUp(ctx context.Context) {
 		commands = append(commands, []string{"EVAL", scriptDelOther, "2", p.keys.home(0, "s"), p.keys.home(0, "copy")})
 	}
 	var replies []resp.Reply
-	if w, err := p.dial(ctx); err == nil {
-		replies, _ = w.exchange(min(farewell, max(p.cfg.Timeout, time.Millisecond)), commands...)
-		w.close()
+	if c, err := p.dial(ctx); err == nil {
+		c.Timeout = min(farewell, max(p.cfg.Timeout, time.Millisecond))
+		replies, _ = c.Pipeline(ctx, commands...)
+		c.Close()
 		p.report.Sent += len(commands)
 	}
 	for key, at := range ends {

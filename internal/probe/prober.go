@@ -28,10 +28,12 @@ type prober struct {
 	oracle oracle
 	report *Report
 
-	main    *wire // nil: not connected
-	silent  int   // successive commands without an answer
-	closed  int   // connections that the peer closed
-	retried bool  // the last do was sent more than once, so it may be executed more than once
+	main    *resp.Conn // nil: not connected
+	used    bool       // main has received a reply
+	failed  bool       // the last reply on main was an error
+	silent  int        // successive commands without an answer
+	closed  int        // connections that the peer closed
+	retried bool       // the last do was sent more than once, so it may be executed more than once
 
 	server  bool       // the reply to ROLE is that of a server
 	deletes string     // the command that deletes keys
@@ -41,54 +43,37 @@ type prober struct {
 }
 
 // dial opens a connection and authenticates.
-func (p *prober) dial(ctx context.Context) (*wire, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	w, err := connect(ctx, p.addr, p.cfg)
+func (p *prober) dial(ctx context.Context) (*resp.Conn, error) {
+	c, err := connect(ctx, p.addr, p.cfg)
 	if err != nil {
 		return nil, err
 	}
 	p.report.Dialled++
 	if p.cfg.Password == "" {
-		return w, nil
+		return c, nil
 	}
-	if err := p.login(ctx, w); err != nil {
-		w.close()
+	p.report.Sent++
+	if err := p.explain(ctx, c.Auth(ctx, p.cfg.Username, p.cfg.Password)); err != nil {
+		c.Close()
 		return nil, err
 	}
-	return w, nil
+	return c, nil
 }
 
-// login sends AUTH. The server's error is not shown, since it may contain the password.
-func (p *prober) login(ctx context.Context, w *wire) error {
-	auth := []string{"AUTH", p.cfg.Password}
-	if p.cfg.Username != "" {
-		auth = []string{"AUTH", p.cfg.Username, p.cfg.Password}
+// connect dials, and completes the TLS handshake if configured.
+func connect(ctx context.Context, addr string, cfg Config) (*resp.Conn, error) {
+	d := resp.Dialer{Timeout: cfg.Timeout, TLS: cfg.TLS, Dial: cfg.Dial}
+	conn, err := d.Open(ctx, "tcp", addr)
+	var handshake *resp.HandshakeError
+	switch {
+	case err == nil:
+		return resp.NewConn(conn, cfg.Timeout), nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.As(err, &handshake):
+		return nil, handshakeError(addr, handshake.Err, cfg.Timeout)
 	}
-	first, replies, err := p.greet(w, auth)
-	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return p.explain(ctx, greetingError(p.addr, first, err, p.cfg.Timeout))
-	}
-	if text, failed := replies[0].ErrorText(); failed {
-		return &ConnectError{Addr: p.addr, Reason: BadPassword, what: "AUTH failed: " + p.mask(text)}
-	}
-	w.used = false // only commands count: do uses it to find the command after which the peer closed
-	return nil
-}
-
-// greet sends the first command on a wire. It also returns the first bytes, in case the peer is not a
-// Redis.
-func (p *prober) greet(w *wire, command []string) (first []byte, replies []resp.Reply, err error) {
-	p.report.Sent++
-	replies, err = w.exchange(p.cfg.Timeout, command)
-	if err != nil {
-		return w.seen, replies, err
-	}
-	return nil, replies, nil
+	return nil, dialError(addr, err, cfg.Timeout)
 }
 
 // do sends commands in one write on the main connection and returns their replies. The outcome is OK,
@@ -106,18 +91,22 @@ func (p *prober) do(ctx context.Context, commands ...[]string) ([]resp.Reply, Ou
 			if err != nil {
 				return nil, "", p.after(err)
 			}
-			p.main = w
+			p.main, p.used, p.failed = w, false, false
 		}
-		fresh := !p.main.used
+		fresh := !p.used
 		replies, outcome, err := p.on(ctx, p.main, commands...)
 		if err != nil {
 			return nil, "", err
+		}
+		if len(replies) > 0 {
+			p.used = true
+			_, p.failed = replies[len(replies)-1].ErrorText()
 		}
 		if outcome == OK {
 			p.report.ClosesAfterErrors = p.report.ClosesAfterErrors || afterError
 			return replies, OK, nil
 		}
-		afterError = p.main.failed
+		afterError = p.failed
 		p.drop()
 		if outcome == Timeout {
 			return replies, outcome, nil
@@ -137,15 +126,16 @@ func (p *prober) do(ctx context.Context, commands ...[]string) ([]resp.Reply, Ou
 // drop closes the main connection.
 func (p *prober) drop() {
 	if p.main != nil {
-		p.main.close()
+		p.main.Close()
 		p.main = nil
 	}
 }
 
 // on sends commands on the given connection.
-func (p *prober) on(ctx context.Context, w *wire, commands ...[]string) ([]resp.Reply, Outcome, error) {
+func (p *prober) on(ctx context.Context, c *resp.Conn, commands ...[]string) ([]resp.Reply, Outcome, error) {
 	p.report.Sent += len(commands)
-	replies, err := w.exchange(p.cfg.Timeout, commands...)
+	c.Timeout = p.cfg.Timeout
+	replies, err := c.Pipeline(ctx, commands...)
 	switch {
 	case err == nil:
 		p.silent = 0

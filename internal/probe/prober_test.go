@@ -39,19 +39,6 @@ func TestRedialsEnd(t *testing.T) {
 	assert.Contains(t, err.Error(), "it closed 1000 connections, after 2 connections and 2 commands")
 }
 
-// lateContext has passed its deadline, but its Err is still nil.
-type lateContext struct{ context.Context }
-
-func (lateContext) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
-
-// A dial ended by the budget is not reported as a network problem.
-func TestDeadlineBeforeItsContext(t *testing.T) {
-	ctx, end := context.WithCancelCause(t.Context())
-	require.NoError(t, hasEnded(ctx))
-	go end(errBudget)
-	require.ErrorIs(t, hasEnded(lateContext{ctx}), errBudget)
-}
-
 func TestAddressErrorsShowNoPassword(t *testing.T) {
 	err := checkAddr("redis://u:hunter2@h:6379")
 	require.ErrorContains(t, err, `"h:6379": this is a URL`)

@@ -3,31 +3,29 @@ package probe
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"strings"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 // greeting is the first contact; it fails if the peer is not a Redis.
 func (p *prober) greeting(ctx context.Context) error {
-	w, err := p.dial(ctx)
+	c, err := p.dial(ctx)
 	if err != nil {
 		return err
 	}
-	bytes, replies, err := p.greet(w, []string{"PING"})
-	if err != nil {
-		w.close()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return p.explain(ctx, greetingError(p.addr, bytes, err, p.cfg.Timeout))
+	p.report.Sent++
+	_, err = c.Do(ctx, "PING")
+	var refused resp.ErrorReply
+	if err != nil && !errors.As(err, &refused) {
+		c.Close()
+		return p.explain(ctx, err)
 	}
-	p.main = w
-	text, failed := replies[0].ErrorText()
-	if !failed {
-		return nil
-	}
-	if lacksRight(text) {
+	p.main, p.used, p.failed = c, true, err != nil
+	text := string(refused)
+	if err == nil || lacksRight(text) {
 		return nil // it is a Redis; later answers show the permissions
 	}
 	e := &ConnectError{Addr: p.addr, Reason: NotReady, what: "PING is answered with an error: " + p.mask(text)}
@@ -43,9 +41,19 @@ func (p *prober) greeting(ctx context.Context) error {
 	return e
 }
 
-// explain examines a server that closed the connection: most TLS servers do that without an answer to plain
-// text.
-func (p *prober) explain(ctx context.Context, e *ConnectError) error {
+// explain returns the error of a first command as a ConnectError. It examines a server that closed the connection:
+// most TLS servers do that without an answer to plain text.
+func (p *prober) explain(ctx context.Context, err error) error {
+	var refused resp.ErrorReply
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &refused): // only AUTH; its text does not contain the password
+		return &ConnectError{Addr: p.addr, Reason: BadPassword, what: "AUTH failed: " + p.mask(string(refused))}
+	}
+	e := greetingError(p.addr, err, p.cfg.Timeout)
 	switch {
 	case e.Reason != HangsUp:
 		return e
@@ -58,9 +66,9 @@ func (p *prober) explain(ctx context.Context, e *ConnectError) error {
 	}
 	secure := p.cfg
 	secure.TLS = &tls.Config{InsecureSkipVerify: true} // it only detects TLS, and sends no data
-	w, err := connect(ctx, p.addr, secure)
+	c, err := connect(ctx, p.addr, secure)
 	if err == nil {
-		w.close()
+		c.Close()
 	}
 	if err == nil || isAlert(err) {
 		e.Reason, e.what = WantsTLS, "it speaks TLS"

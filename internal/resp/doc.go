@@ -1,5 +1,5 @@
-// Package resp reads and writes the part of the Redis wire protocol that a proxy needs: reading commands,
-// relaying raw replies, and building replies.
+// Package resp speaks the Redis wire protocol, for both sides: a proxy reads commands, relays raw replies and
+// builds replies; a [Conn] sends commands, and nothing else.
 //
 // It accepts input that may be hostile or cut at any byte. Malformed input is a [ProtocolError], never a
 // panic. It allocates memory only for bytes that have arrived, so "$536870912" alone allocates almost
@@ -8,7 +8,7 @@
 // Commands are RESP2 (arrays of bulk strings, or inline words). Replies may have any RESP2 or RESP3 type,
 // so that a transparent relay need not track the negotiated version.
 //
-// A reader or buffer is not safe for concurrent use. The package keeps no state between calls.
+// A reader, buffer or Conn is not safe for concurrent use.
 package resp
 
 import (
@@ -21,7 +21,11 @@ var ErrProtocol = errors.New("resp: protocol error")
 
 // ProtocolError describes malformed bytes. Their connection is unusable, since the start of the next
 // command is unknown.
-type ProtocolError struct{ Text string }
+type ProtocolError struct {
+	Text string
+	// First has the first bytes that a [Conn] has received, if they begin no reply.
+	First string
+}
 
 func (e *ProtocolError) Error() string { return "resp: protocol error: " + e.Text }
 

@@ -141,6 +141,39 @@ func (r Reply) Text() (string, bool) {
 	return "", false
 }
 
+// Word returns a text as it is, a number in decimal, and "" for any other reply.
+func (r Reply) Word() string {
+	if text, ok := r.Text(); ok {
+		return text
+	}
+	switch n, ok := r.Int(); {
+	case ok:
+		return strconv.FormatInt(n, 10)
+	case len(r) > 0 && r[0] == ',': // a double of RESP3
+		return string(trimEnding(r[1:]))
+	}
+	return ""
+}
+
+// Words returns the elements of an array reply, each by Word.
+func (r Reply) Words() []string {
+	elements, _ := r.List()
+	out := make([]string, len(elements))
+	for i, element := range elements {
+		out[i] = element.Word()
+	}
+	return out
+}
+
+// Fields returns an array reply of alternating names and values.
+func (r Reply) Fields() map[string]string {
+	words, all := r.Words(), map[string]string{}
+	for i := 0; i+1 < len(words); i += 2 {
+		all[words[i]] = words[i+1]
+	}
+	return all
+}
+
 // Elements returns the number of elements of an array reply and their raw
 // bytes, one after the other.
 func (r Reply) Elements() (n int, raw []byte, ok bool) {

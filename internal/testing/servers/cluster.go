@@ -114,7 +114,7 @@ func (c *ClusterNodes) join(ctx context.Context, masters int) error {
 		}
 		// A replica refuses this until it knows its master.
 		if err := poll(ctx, func() error {
-			_, err := do(ctx, node.Addr, "CLUSTER", "REPLICATE", id.s)
+			_, err := do(ctx, node.Addr, "CLUSTER", "REPLICATE", id.Word())
 			return err
 		}); err != nil {
 			return err
@@ -157,9 +157,9 @@ func (c *ClusterNodes) ok(ctx context.Context, node *Server) error {
 	if err != nil {
 		return err
 	}
-	info := v.info()
-	if info["cluster_state"] != "ok" || info["cluster_slots_ok"] != strconv.Itoa(clusterSlots) {
-		return fmt.Errorf("it says %v", info)
+	state := info(v)
+	if state["cluster_state"] != "ok" || state["cluster_slots_ok"] != strconv.Itoa(clusterSlots) {
+		return fmt.Errorf("it says %v", state)
 	}
 	peers, err := peersOf(ctx, node)
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *ClusterNodes) ok(ctx context.Context, node *Server) error {
 			if err != nil {
 				return err
 			}
-			if link := v.info()["master_link_status"]; link != "up" {
+			if link := info(v)["master_link_status"]; link != "up" {
 				return fmt.Errorf("its link to its master is %s", link)
 			}
 		}

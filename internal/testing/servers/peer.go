@@ -24,7 +24,7 @@ func peersOf(ctx context.Context, node *Server) ([]peer, error) {
 		return nil, err
 	}
 	var peers []peer
-	for line := range strings.Lines(v.s) {
+	for line := range strings.Lines(v.Word()) {
 		p, err := parsePeer(line)
 		if err != nil {
 			return nil, err

@@ -1,11 +1,8 @@
 package servers
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"strconv"
-	"strings"
 )
 
 // StartRedis starts a redis-server that keeps its files in dir and persists nothing. It returns once the
@@ -34,22 +31,14 @@ func redisLaunch(dir string, options []string) launch {
 
 // redisReady checks PING and the process id, which identifies the started server.
 func redisReady(ctx context.Context, s *Server) bool {
-	conn, err := dial(ctx, s.Addr)
+	c, err := connect(ctx, s.Addr)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = conn.Close() }()
-	if _, err := fmt.Fprint(conn, "PING\r\nINFO server\r\n"); err != nil {
+	defer c.Close()
+	if pong, err := c.Do(ctx, "PING"); err != nil || pong.Word() != "PONG" {
 		return false
 	}
-	replies := bufio.NewScanner(conn)
-	if !replies.Scan() || replies.Text() != "+PONG" {
-		return false
-	}
-	for replies.Scan() {
-		if id, ok := strings.CutPrefix(replies.Text(), "process_id:"); ok {
-			return id == strconv.Itoa(s.PID())
-		}
-	}
-	return false
+	reply, err := c.Do(ctx, "INFO", "server")
+	return err == nil && info(reply)["process_id"] == strconv.Itoa(s.PID())
 }

@@ -131,7 +131,7 @@ func TestPausedServerAnswersAfterItsPause(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if v, err := do(short, s.Addr, "PING"); err == nil {
-		t.Fatalf("answered %q while it was paused", v.s)
+		t.Fatalf("answered %q while it was paused", v.Word())
 	}
 	if err := s.Resume(); err != nil {
 		t.Fatal(err)

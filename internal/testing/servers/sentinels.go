@@ -284,10 +284,11 @@ func primaryOf(ctx context.Context, sentinel *Server) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(v.list) != 2 {
+	words := v.Words()
+	if len(words) != 2 {
 		return "", fmt.Errorf("sentinel %s has no primary", sentinel.Addr)
 	}
-	return net.JoinHostPort(v.list[0].s, v.list[1].s), nil
+	return net.JoinHostPort(words[0], words[1]), nil
 }
 
 // writable tests a write without an effect: a replica refuses it, and so does a primary that lacks its
@@ -347,14 +348,15 @@ func knows(ctx context.Context, sentinel *Server, list, flag string, want int) e
 		return err
 	}
 	good := 0
-	for _, one := range v.list {
-		f := one.fields()
+	entries, _ := v.List()
+	for _, entry := range entries {
+		f := entry.Fields()
 		if f["flags"] == flag && (flag != "slave" || f["master-link-status"] == "ok") {
 			good++
 		}
 	}
-	if good != want || len(v.list) != want {
-		return fmt.Errorf("sentinel %s lists %d %s, %d healthy, want %d", sentinel.Addr, len(v.list), strings.ToLower(list), good, want)
+	if good != want || len(entries) != want {
+		return fmt.Errorf("sentinel %s lists %d %s, %d healthy, want %d", sentinel.Addr, len(entries), strings.ToLower(list), good, want)
 	}
 	return nil
 }
@@ -377,10 +379,10 @@ func follows(ctx context.Context, replica, primary *Server) error {
 	if err != nil {
 		return err
 	}
-	info := v.info()
-	at := net.JoinHostPort(info["master_host"], info["master_port"])
-	if info["role"] != "slave" || at != primary.known || info["master_link_status"] != "up" {
-		return fmt.Errorf("%s is %s of %s, link %s", replica.Addr, info["role"], at, info["master_link_status"])
+	state := info(v)
+	at := net.JoinHostPort(state["master_host"], state["master_port"])
+	if state["role"] != "slave" || at != primary.known || state["master_link_status"] != "up" {
+		return fmt.Errorf("%s is %s of %s, link %s", replica.Addr, state["role"], at, state["master_link_status"])
 	}
 	return nil
 }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/unwatch/unwatch/internal/resp"
 )
 
 func TestNutcrackerForwardsToItsBackends(t *testing.T) {
@@ -149,19 +147,12 @@ func TestServerDiesWithAKilledTest(t *testing.T) {
 // ask sends one command and returns the first line of the reply.
 func ask(t *testing.T, addr string, args ...string) string {
 	t.Helper()
-	conn, err := dial(t.Context(), addr)
+	reply, err := do(t.Context(), addr, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }()
-	if _, err := conn.Write(resp.AppendCommand(nil, args...)); err != nil {
-		t.Fatal(err)
-	}
-	reply, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimRight(reply, "\r\n")
+	line, _, _ := strings.Cut(string(reply), "\r\n")
+	return line
 }
 
 // again kills and restarts the server, and checks Done of both processes.

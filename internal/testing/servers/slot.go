@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 const (
@@ -103,28 +105,28 @@ func moveAll(ctx context.Context, slot string, from, to *Server) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }()
-	c.limit = 2 * migrateLimit
+	defer c.Close()
+	c.Timeout = 2 * migrateLimit
 	host, port, _ := net.SplitHostPort(to.Addr) // an address of this process, so it is valid
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		keys, err := c.do(ctx, "CLUSTER", "GETKEYSINSLOT", slot, strconv.Itoa(moveKeys))
+		keys, err := c.Do(ctx, "CLUSTER", "GETKEYSINSLOT", slot, strconv.Itoa(moveKeys))
 		if err != nil {
-			return err
+			return fmt.Errorf("CLUSTER GETKEYSINSLOT at %s: %w", from.Addr, err)
 		}
-		if len(keys.list) == 0 {
+		if len(keys.Words()) == 0 {
 			return nil
 		}
 		// With REPLACE: if both have a key, a transfer was interrupted, and all later writes went to the
 		// old owner.
 		args := []string{"MIGRATE", host, port, "", "0", strconv.FormatInt(migrateLimit.Milliseconds(), 10), "REPLACE", "KEYS"}
-		_, err = c.do(ctx, append(args, keys.texts()...)...)
+		_, err = c.Do(ctx, append(args, keys.Words()...)...)
 		if err == nil {
 			continue
 		}
 		if !passes(err) {
-			return err
+			return fmt.Errorf("MIGRATE at %s: %w", from.Addr, err)
 		}
 		select { // the keys that did not arrive are still here
 		case <-tick.C:
@@ -136,7 +138,7 @@ func moveAll(ctx context.Context, slot string, from, to *Server) error {
 
 // passes reports whether the error of a transfer is temporary: the new owner is down, or restarting.
 func passes(err error) bool {
-	var no refused
+	var no resp.ErrorReply
 	if !errors.As(err, &no) {
 		return false
 	}
@@ -168,7 +170,7 @@ func (c *ClusterNodes) settle(ctx context.Context) error {
 				return fmt.Errorf("%s and %s share epoch %d", other.Addr, node.Addr, me.epoch)
 			}
 			owners[me.epoch] = node
-			known := v.info()["cluster_current_epoch"]
+			known := info(v)["cluster_current_epoch"]
 			if latest != "" && known != latest {
 				return fmt.Errorf("%s knows epoch %s, another %s", node.Addr, known, latest)
 			}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
@@ -22,7 +23,7 @@ func TestMoveSlotLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot, err := strconv.Atoi(v.s)
+	slot, err := strconv.Atoi(v.Word())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestMoveSlotLosesNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
-			node := client{at: first.Addr, asked: &asked, open: map[string]*conn{}}
+			node := client{at: first.Addr, asked: &asked, open: map[string]*resp.Conn{}}
 			defer node.close()
 			for n := 1; ctx.Err() == nil; n++ {
 				// Each round creates a new key as well, which the old owner must redirect.
@@ -87,8 +88,8 @@ func TestMoveSlotLosesNothing(t *testing.T) {
 		t.Error("the key lives for ever now")
 	}
 	for _, node := range c.Servers()[:2] {
-		if v, err := do(t.Context(), node.Addr, "CLUSTER", "COUNTKEYSINSLOT", strconv.Itoa(slot)); err != nil || v.s != "0" {
-			t.Errorf("%s keys are left behind, error %v", v.s, err)
+		if v, err := do(t.Context(), node.Addr, "CLUSTER", "COUNTKEYSINSLOT", strconv.Itoa(slot)); err != nil || v.Word() != "0" {
+			t.Errorf("%s keys are left behind, error %v", v.Word(), err)
 		}
 	}
 	if err := c.AwaitOK(t.Context()); err != nil {
@@ -109,7 +110,7 @@ func TestLongMoveSlotSurvivesKilledTarget(t *testing.T) {
 	}
 	defer node.Close()
 	for i := range keys { // {3560} is a tag of slot 0
-		if _, err := node.do(t.Context(), "SET", fmt.Sprintf("{3560}%d", i), "v"); err != nil {
+		if _, err := node.Do(t.Context(), "SET", fmt.Sprintf("{3560}%d", i), "v"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,7 +118,7 @@ func TestLongMoveSlotSurvivesKilledTarget(t *testing.T) {
 	go func() { moved <- c.MoveSlot(t.Context(), slot, to) }()
 	count := func(s *Server) int {
 		v, err := do(t.Context(), s.Addr, "CLUSTER", "COUNTKEYSINSLOT", "0")
-		n, _ := strconv.Atoi(v.s)
+		n, _ := strconv.Atoi(v.Word())
 		if err != nil {
 			return -1
 		}
@@ -171,8 +172,8 @@ func TestMoveSlotContinuesAfterAbort(t *testing.T) {
 		t.Fatalf("it is there already: %v", err)
 	}
 	for _, node := range c.Servers() {
-		if v, err := do(t.Context(), node.Addr, "CLUSTER", "NODES"); err != nil || strings.Contains(v.s, "[") {
-			t.Errorf("the slot is still open, error %v:\n%s", err, v.s)
+		if v, err := do(t.Context(), node.Addr, "CLUSTER", "NODES"); err != nil || strings.Contains(v.Word(), "[") {
+			t.Errorf("the slot is still open, error %v:\n%s", err, v.Word())
 		}
 	}
 }
@@ -231,7 +232,7 @@ func TestParsePeer(t *testing.T) {
 type client struct {
 	at    string
 	asked *atomic.Int64
-	open  map[string]*conn
+	open  map[string]*resp.Conn
 }
 
 func (c *client) do(ctx context.Context, args ...string) (string, error) {
@@ -245,14 +246,14 @@ func (c *client) do(ctx context.Context, args ...string) (string, error) {
 		}
 		if asking {
 			c.asked.Add(1)
-			if _, err := c.open[at].do(ctx, "ASKING"); err != nil {
+			if _, err := c.open[at].Do(ctx, "ASKING"); err != nil {
 				return "", err
 			}
 		}
-		v, err := c.open[at].do(ctx, args...)
-		var no refused
+		v, err := c.open[at].Do(ctx, args...)
+		var no resp.ErrorReply
 		if !errors.As(err, &no) {
-			return v.s, err
+			return v.Word(), err
 		}
 		parts := strings.Fields(string(no))
 		switch parts[0] {
@@ -268,6 +269,6 @@ func (c *client) do(ctx context.Context, args ...string) (string, error) {
 
 func (c *client) close() {
 	for _, node := range c.open {
-		_ = node.Close()
+		node.Close()
 	}
 }

@@ -115,7 +115,7 @@ func rested(ctx context.Context, node *Server) error {
 	if err != nil {
 		return err
 	}
-	timeout, err := strconv.Atoi(v.fields()["cluster-node-timeout"])
+	timeout, err := strconv.Atoi(v.Fields()["cluster-node-timeout"])
 	if err != nil {
 		return fmt.Errorf("the cluster-node-timeout of %s: %w", node.Addr, err)
 	}

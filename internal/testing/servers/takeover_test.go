@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
@@ -67,7 +68,7 @@ func (c *ClusterNodes) takeOverAgain(t *testing.T, replica *Server, prefix strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = writer.Close() }()
+	defer writer.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), clusterLimit)
 	defer cancel()
 	before := strings.Count(replica.Log(), wins)
@@ -93,8 +94,8 @@ func (c *ClusterNodes) takeOverAgain(t *testing.T, replica *Server, prefix strin
 		default:
 		}
 		key := "{3560}" + prefix + ":" + strconv.Itoa(i) // of slot 0
-		var refusal refused
-		switch _, err := writer.do(ctx, "SET", key, "v"); {
+		var refusal resp.ErrorReply
+		switch _, err := writer.Do(ctx, "SET", key, "v"); {
 		case err == nil:
 			acknowledged = append(acknowledged, key)
 		case !errors.As(err, &refusal):
