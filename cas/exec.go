@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -58,8 +59,8 @@ func expired(cmds []redis.Cmder) bool {
 // multiRefused reports whether err is the reply to a MULTI that is not permitted: go-redis then returns it for each
 // command, and leaves the other replies unread. The server has executed the write without MULTI.
 func multiRefused(err error) bool {
-	m := redisx.MeaningInReply(err)
-	return (m == redisx.Refused || m == redisx.Forbidden) && strings.Contains(strings.ToLower(err.Error()), "'multi'")
+	m := redisx.MeaningOf(err)
+	return (m == resp.Refused || m == resp.Misused || m == resp.Forbidden) && strings.Contains(strings.ToLower(err.Error()), "'multi'")
 }
 
 // noneRan reports whether each command failed. A transaction does not end at the

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -20,7 +21,7 @@ func (f *fieldExpiry) ask(ctx context.Context, tx *redis.Tx, r reading) {
 	cmd := &redisx.Command{Cmd: redis.NewCmd(ctx, "hpexpiretime", r.key.Name, "FIELDS", 1, "f")}
 	err := tx.Process(ctx, cmd)
 	switch {
-	case err == nil || errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "NOPERM"):
+	case err == nil || errors.Is(err, redis.Nil) || redisx.MeaningOf(err) == resp.Forbidden:
 		f.expire.Store(true)
 	case !errors.Is(redisx.Reason(err), rmw.ErrUnsupported):
 		r.cmd.SetErr(err)

@@ -46,7 +46,7 @@ func (r reading) value() (rmw.Value, error) {
 	switch {
 	case errors.Is(err, redis.Nil):
 		return rmw.Value{}, nil
-	case redis.HasErrorPrefix(err, "WRONGTYPE"):
+	case redisx.IsWrongType(err):
 		return rmw.Value{}, fmt.Errorf("%w: the key does not hold a %v", rmw.ErrWrongKind, r.key.Kind)
 	case err != nil:
 		return rmw.Value{}, err

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -192,6 +192,6 @@ func (s *Store) replicates(ctx context.Context, side protocol.Side, behind []Sca
 
 // forbids reports whether a server refuses the command to this user.
 func forbids(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply) && slices.Contains([]redisx.Meaning{redisx.Forbidden, redisx.Password}, redisx.MeaningOf(reply.Error()))
+	m := redisx.MeaningOf(err)
+	return m == resp.Forbidden || m == resp.Password
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -175,27 +176,27 @@ func TestRepliesOfTheServer(t *testing.T) {
 	require.NoError(t, admin.Set(ctx, "s", "x", 0).Err())
 	for _, tc := range []struct {
 		args  []any
-		means redisx.Meaning
+		means resp.Meaning
 	}{
-		{[]any{"hget", "s", "f"}, redisx.WrongType},
-		{[]any{"evalsha", "0000000000000000000000000000000000000000", 0}, redisx.NotRun},
-		{[]any{"nosuch"}, redisx.Refused},
-		{[]any{"set", "s"}, redisx.Refused},
-		{[]any{"set", "s", "x", "nosuch"}, redisx.Refused},
-		{[]any{"auth", "wrong"}, redisx.Password},
-		{[]any{"auth", "nobody", "wrong"}, redisx.Password},
-		{[]any{"select", 99}, redisx.Refused},
-		{[]any{"eval", "return redis.pcall('NOSUCH', KEYS[1])", 1, "s"}, redisx.Refused},
-		{[]any{"eval", "return redis.pcall('HGET', KEYS[1], 'f')", 1, "s"}, redisx.WrongType},
+		{[]any{"hget", "s", "f"}, resp.WrongType},
+		{[]any{"evalsha", "0000000000000000000000000000000000000000", 0}, resp.NoScript},
+		{[]any{"nosuch"}, resp.Refused},
+		{[]any{"set", "s"}, resp.Misused},
+		{[]any{"set", "s", "x", "nosuch"}, resp.Misused},
+		{[]any{"auth", "wrong"}, resp.Password},
+		{[]any{"auth", "nobody", "wrong"}, resp.Password},
+		{[]any{"select", 99}, resp.Misused},
+		{[]any{"eval", "return redis.pcall('NOSUCH', KEYS[1])", 1, "s"}, resp.Refused},
+		{[]any{"eval", "return redis.pcall('HGET', KEYS[1], 'f')", 1, "s"}, resp.WrongType},
 		// These prove nothing: the script may have written.
-		{[]any{"eval", "return redis.call('HGET', KEYS[1], 'f')", 1, "s"}, redisx.Unclear},
-		{[]any{"eval", "return redis.call('NOSUCH', KEYS[1])", 1, "s"}, redisx.Unclear},
-		{[]any{"eval", "redis.call('SET', KEYS[1], 'x'); return redis.call('HSET', KEYS[1], 'f', 'x')", 1, "s"}, redisx.Unclear},
-		{[]any{"eval", "error('boom')", 0}, redisx.Unclear},
+		{[]any{"eval", "return redis.call('HGET', KEYS[1], 'f')", 1, "s"}, resp.Unclear},
+		{[]any{"eval", "return redis.call('NOSUCH', KEYS[1])", 1, "s"}, resp.Unclear},
+		{[]any{"eval", "redis.call('SET', KEYS[1], 'x'); return redis.call('HSET', KEYS[1], 'f', 'x')", 1, "s"}, resp.Unclear},
+		{[]any{"eval", "error('boom')", 0}, resp.Unclear},
 	} {
 		err := admin.Do(ctx, tc.args...).Err()
 		require.Error(t, err, "%v", tc.args)
-		assert.Equal(t, tc.means, redisx.MeaningOf(err.Error()), "%v: %v", tc.args, err)
+		assert.Equal(t, tc.means, redisx.MeaningOf(err), "%v: %v", tc.args, err)
 	}
 }
 

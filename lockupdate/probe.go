@@ -53,7 +53,7 @@ var errDeviates = fmt.Errorf("%w: the store does not do as it should", rmw.ErrUn
 // change anything: some say in words of their own that they do not know a command.
 func refusal(err error) bool {
 	var reply redis.Error
-	return errors.As(err, &reply) && !redisx.MeaningOf(reply.Error()).Temporary()
+	return errors.As(err, &reply) && !redisx.MeaningOf(err).Temporary()
 }
 
 func probe(ctx context.Context, rdb Commands, c Commit, key rmw.Key) error {

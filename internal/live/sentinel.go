@@ -7,7 +7,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 // askSentinels returns the address of the primary. The first answer wins.
@@ -16,7 +16,7 @@ func askSentinels(ctx context.Context, a Address, cfg Config) (Address, error) {
 	for _, host := range a.Sentinels {
 		to := Address{Host: host, TLS: a.TLS}
 		primary, err := askSentinel(ctx, to, a.Primary, cfg)
-		if meaning(err) == redisx.Password && a.Password != "" {
+		if meaning(err) == resp.Password && a.Password != "" {
 			to.Username, to.Password = a.Username, a.Password
 			primary, err = askSentinel(ctx, to, a.Primary, cfg)
 		}

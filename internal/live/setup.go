@@ -7,7 +7,6 @@ import (
 	"net"
 	"strings"
 
-	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
@@ -48,7 +47,7 @@ func (n *node) cannotConnect(err error) error {
 		return n.setupError(err, "there is no such host", "check the spelling, and whether this machine sees that name")
 	case strings.Contains(text, "AUTH was refused"):
 		return n.setupError(err, text, "check the user and the password")
-	case meaning(err) == redisx.Password:
+	case meaning(err) == resp.Password:
 		return n.setupError(err, "it wants a password", "")
 	case errors.As(err, new(*resp.HandshakeError)):
 		return n.setupError(err, text, "does it speak TLS at this port, and is its authority trusted?")
@@ -69,9 +68,9 @@ func (n *node) cannotAsk(err error) error {
 	case lacksRight(err):
 		return n.setupError(err, "its user may not ask for INFO, without which nothing can be counted: "+text,
 			fmt.Sprintf("ACL SETUSER %s %s", n.userName(), Rights))
-	case meaning(err) == redisx.Password:
+	case meaning(err) == resp.Password:
 		return n.setupError(err, "it wants a password", "")
-	case strings.HasPrefix(text, "LOADING"): // INFO is answered by every other server
+	case meaning(err) == resp.Loading: // INFO is answered by every other server
 		return n.setupError(err, "it is loading its data", "try again later")
 	case isRefusal(err):
 		return n.setupError(err, "INFO was refused: "+text+": this is a proxy, or a server with another name for INFO", askServers)

@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
 func isRefusal(err error) bool  { return errors.As(err, new(resp.ErrorReply)) }
-func lacksRight(err error) bool { return meaning(err) == redisx.Forbidden }
+func lacksRight(err error) bool { return meaning(err) == resp.Forbidden }
 
 // rejected reports whether a server has refused a command before its execution, so that it counts
 // no call.
@@ -22,15 +21,15 @@ func rejected(err error) bool { return meaning(err).NotDone() }
 // too many clients, or is in protected mode.
 func turnedAway(err error) bool {
 	m := meaning(err)
-	return m == redisx.Full || m == redisx.Denied
+	return m == resp.Full || m == resp.Denied
 }
 
-func meaning(err error) redisx.Meaning {
+func meaning(err error) resp.Meaning {
 	var r resp.ErrorReply
 	if !errors.As(err, &r) {
-		return redisx.Unclear
+		return resp.Unclear
 	}
-	return redisx.MeaningOf(string(r))
+	return resp.MeaningOf(string(r))
 }
 
 // dial connects through the guard, and authenticates. sent is called for every command that was sent.

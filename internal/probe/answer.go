@@ -3,7 +3,6 @@ package probe
 import (
 	"strings"
 
-	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
@@ -37,40 +36,22 @@ func classify(q question, reply resp.Reply) (Outcome, string) {
 	if !failed {
 		return OK, ""
 	}
-	switch {
-	case lacksRight(text):
+	switch m := resp.MeaningInScript(text); {
+	case m == resp.Forbidden:
 		return Forbidden, text
-	case passing(text):
+	case m.Temporary():
 		return Failed, text
-	case q.strict, saysRefused(strings.ToLower(text)):
+	case q.strict, m == resp.Refused, m == resp.Declined:
 		return Refused, text
 	}
 	return Failed, text
 }
 
-// saysRefused recognizes the error texts with which proxies and servers refuse a command. The text is in
-// lower case.
-func saysRefused(text string) bool {
-	for _, words := range [...]string{
-		"unknown command", "unknown subcommand", "unknown redis command", "invalid command", // servers, Envoy, Pika
-		"not allowed", "not support", "unsupported", "not implemented", // Codis, camellia, Envoy, redis-cluster-proxy
-		"forbid transaction", "auth permission deny", // predixy
-		"crossslot", "cross-slot", "same slot", "same resources", // clusters, camellia
-		"can't be negative or zero", "bad lua script for redis cluster", // Alibaba Cloud
-		"disabled command", "command is disabled",
-	} {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
-}
-
 // lacksRight recognizes the error texts for a missing permission: on a command, and on one inside a script.
-func lacksRight(text string) bool { return redisx.MeaningInScript(text) == redisx.Forbidden }
+func lacksRight(text string) bool { return resp.MeaningInScript(text) == resp.Forbidden }
 
 // passing recognizes errors about a temporary state; they do not concern the command.
-func passing(text string) bool { return redisx.MeaningInScript(text).Temporary() }
+func passing(text string) bool { return resp.MeaningInScript(text).Temporary() }
 
 // finding converts the reply to a command that should work.
 func finding(reply resp.Reply, outcome Outcome) Finding {

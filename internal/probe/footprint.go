@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/resp"
@@ -116,17 +115,7 @@ func isDefinite(q question, reply resp.Reply) bool {
 		return false
 	}
 	outcome, text := classify(q, reply)
-	if outcome != Failed {
-		return true
-	}
-	for _, words := range [...]string{
-		"WRONGTYPE", "MOVED", "ERR syntax", "ERR wrong number", "ERR no such key", "ERR value", "ERR The XGROUP",
-	} {
-		if strings.HasPrefix(text, words) {
-			return true
-		}
-	}
-	return false
+	return outcome != Failed || resp.MeaningOf(text).NotDone()
 }
 
 // isOne reports whether PEXPIRE set an expiry.
@@ -186,7 +175,7 @@ func (p *prober) count(key string, at int, replies []resp.Reply) {
 	ended := false
 	if at < len(replies) {
 		text, failed := replies[at].ErrorText()
-		if strings.HasPrefix(text, "MOVED ") {
+		if resp.MeaningOf(text) == resp.Moved {
 			return // the key belongs to another node, so it was never written
 		}
 		ended = !failed

@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"github.com/unwatch/unwatch/internal/resp"
 )
@@ -115,7 +114,7 @@ func (p *prober) askCaches(ctx context.Context) error {
 			switch text, failed := reply.ErrorText(); {
 			case !failed:
 				known[ask[i]] = true
-			case strings.Contains(text, "NOSCRIPT"):
+			case resp.MeaningOf(text) == resp.NoScript:
 				lacking = append(lacking, ask[i])
 			}
 		}

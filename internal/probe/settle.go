@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/resp"
 )
 
@@ -30,12 +29,12 @@ func (p *prober) greeting(ctx context.Context) error {
 	}
 	e := &ConnectError{Addr: p.addr, Reason: NotReady, what: "PING is answered with an error: " + p.mask(text)}
 	lower := strings.ToLower(text)
-	switch means := redisx.MeaningOf(text); {
-	case means == redisx.Password, strings.Contains(lower, "auth") && strings.Contains(lower, "required"):
+	switch means := resp.MeaningOf(text); {
+	case means == resp.Password, strings.Contains(lower, "auth") && strings.Contains(lower, "required"):
 		e.Reason, e.what = WantsPassword, "it wants a password"
-	case means == redisx.Denied:
+	case means == resp.Denied:
 		e.Reason, e.what = NotReady, "it is a Redis in protected mode, which accepts its own machine only: set a password there"
-	case means == redisx.Full:
+	case means == resp.Full:
 		e.Reason, e.what = NotReady, "it has as many clients as it accepts"
 	}
 	return e
@@ -100,11 +99,11 @@ func (p *prober) settle(ctx context.Context) error {
 		}
 		for i, reply := range replies {
 			text, failed := reply.ErrorText()
-			switch {
+			switch means := resp.MeaningOf(text); {
 			case !failed:
 				p.keys.homes = append(p.keys.homes, tags[i])
 				p.keys.home(len(p.keys.homes)-1, "home")
-			case strings.HasPrefix(text, "MOVED "), strings.HasPrefix(text, "ASK "), strings.HasPrefix(text, "TRYAGAIN"):
+			case means == resp.Moved, means == resp.Asked:
 				moved = text
 			default:
 				return p.notWritable(text)
@@ -122,12 +121,12 @@ func (p *prober) settle(ctx context.Context) error {
 
 func (p *prober) notWritable(text string) error {
 	e := &ConnectError{Addr: p.addr, Reason: NotWritable, what: "SET fails: " + p.mask(text)}
-	switch means := redisx.MeaningOf(text); {
-	case means == redisx.Forbidden:
+	switch means := resp.MeaningOf(text); {
+	case means == resp.Forbidden:
 		e.Reason = LacksRight
-	case means == redisx.Password:
+	case means == resp.Password:
 		e.Reason, e.what = WantsPassword, "it wants a password"
-	case means == redisx.Elsewhere && !strings.HasPrefix(text, "READONLY"), strings.HasPrefix(text, "CLUSTERDOWN"):
+	case means == resp.Loading, means == resp.Elsewhere, means == resp.Passing:
 		e.Reason = NotReady
 	}
 	return e

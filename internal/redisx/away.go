@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -20,7 +21,8 @@ func IsAway(err error) bool {
 	case err == nil, errors.Is(err, rmw.ErrUnsupported), errors.Is(err, redis.Nil):
 		return false
 	case errors.As(err, &reply):
-		return MeaningOf(reply.Error()).Temporary() && !hasPrefix(plain(reply.Error()), "OOM ", "MISCONF")
+		m := resp.MeaningOf(reply.Error())
+		return m.Temporary() && m != resp.NoSpace
 	case errors.As(err, &broken):
 		return true
 	}

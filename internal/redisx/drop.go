@@ -10,7 +10,7 @@ import (
 // LeadsElsewhere reports whether err is the reply of a server that cannot serve: a demoted primary, one that loads
 // its data, or a replica without its primary. Its connection must not be used again: a new one may lead to
 // the present primary.
-func LeadsElsewhere(err error) bool { return meaning(err) == Elsewhere }
+func LeadsElsewhere(err error) bool { return MeaningOf(err).LeadsElsewhere() }
 
 // errDropped ends a connection.
 var errDropped = errors.New("connection closed on purpose: its server has answered that it cannot serve")

@@ -9,6 +9,8 @@ import (
 	"weak"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/resp"
 )
 
 // GuardHandshakes has a client give up a new connection whose HELLO is answered by "max number of clients reached" or
@@ -46,7 +48,7 @@ func (handshake) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if err == nil || cmd.Name() != "hello" {
 			return err
 		}
-		if m := meaning(err); m == Full || m == Denied {
+		if m := MeaningOf(err); m == resp.Full || m == resp.Denied {
 			err = turnedAway{fmt.Errorf("%w: %s", ErrNotSent, err.Error()), m}
 			cmd.SetErr(err)
 		}
@@ -57,13 +59,13 @@ func (handshake) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // turnedAway is the refusal of a connection. It is no redis.Error, so that go-redis closes the connection.
 type turnedAway struct {
 	error
-	means Meaning
+	means resp.Meaning
 }
 
 func (t turnedAway) Is(target error) bool { return target == ErrNotSent }
 
 // Timeout and Temporary implement net.Error: a full server is like one that refuses connections.
 func (t turnedAway) Timeout() bool   { return false }
-func (t turnedAway) Temporary() bool { return t.means == Full }
+func (t turnedAway) Temporary() bool { return t.means == resp.Full }
 
 var _ net.Error = turnedAway{}

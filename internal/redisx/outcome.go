@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -43,7 +44,7 @@ func OutcomeOf(err error) Outcome {
 		errors.Is(err, redis.ErrPoolExhausted),
 		errors.As(err, &op) && op.Op == "dial":
 		return NotDone
-	case meaning(err).NotDone():
+	case MeaningOf(err).NotDone():
 		return NotDone
 	}
 	return Unknown
@@ -66,10 +67,10 @@ func Reason(err error) error {
 }
 
 func reasonOfReply(text string) error {
-	switch MeaningInScript(text) {
-	case Refused, Forbidden, Password, Denied:
+	switch m := resp.MeaningInScript(text); {
+	case m.Unsupported():
 		return rmw.ErrUnsupported
-	case WrongType:
+	case m == resp.WrongType:
 		return rmw.ErrWrongKind
 	}
 	return rmw.ErrUnavailable
@@ -78,11 +79,20 @@ func reasonOfReply(text string) error {
 // IsWrongType reports whether a server refused a command because the key holds a value of another type. The
 // text of Kvrocks has an additional prefix.
 func IsWrongType(err error) bool {
-	if err == nil {
-		return false // avoids the allocation below
-	}
-	return meaning(err) == WrongType
+	return MeaningOf(err) == resp.WrongType
 }
 
 // IsNoScript reports whether a backend lacks the script of an EVALSHA.
-func IsNoScript(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") }
+func IsNoScript(err error) bool { return MeaningOf(err) == resp.NoScript }
+
+// MeaningOf returns the meaning of an error that is, or wraps, an error reply, and [resp.Unclear] for others.
+func MeaningOf(err error) resp.Meaning {
+	if err == nil {
+		return resp.Unclear // avoids the allocation below
+	}
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return resp.Unclear
+	}
+	return resp.MeaningOf(reply.Error())
+}

@@ -225,35 +225,6 @@ func answer(conn net.Conn, text string) {
 	}
 }
 
-func TestMeaningSaysWhetherToTryAgain(t *testing.T) {
-	for text, want := range map[string]struct {
-		means     redisx.Meaning
-		temporary bool
-	}{
-		"LOADING Redis is loading the dataset in memory":                            {redisx.Elsewhere, true},
-		"-READONLY You can't write against a read only slave.  ":                    {redisx.Elsewhere, true},
-		"EXECABORT Transaction discarded because of: READONLY You can't write":      {redisx.Elsewhere, true},
-		"ERR max number of clients reached":                                         {redisx.Full, true},
-		"-ERR max number of clients + cluster connections reached":                  {redisx.Full, true},
-		"ERR max number of clients reached, only 1":                                 {redisx.Full, true},
-		"OOM command not allowed when used memory > 'maxmemory'.":                   {redisx.Passing, true},
-		"ERR handle request, slot is not ready, may be offline":                     {redisx.Passing, true},
-		"ERR handle response, backend conn reset":                                   {redisx.Lost, true},
-		"ERR handle request, backend conn reset":                                    {redisx.Lost, true},
-		"MOVED 3999 192.0.2.1:6381":                                                 {redisx.NotRun, false},
-		"NOSCRIPT No matching script. Please use EVAL.":                             {redisx.NotRun, false},
-		"NOAUTH Authentication required.":                                           {redisx.Password, false},
-		"NOPERM this user has no permissions to run the 'watch' command":            {redisx.Forbidden, false},
-		"ERR handle request, command 'WATCH' is not allowed":                        {redisx.Refused, false},
-		"WRONGTYPE Operation against a key holding the wrong kind of value":         {redisx.WrongType, false},
-		"ERR Invalid argument: WRONGTYPE Operation against a key holding the wrong": {redisx.WrongType, false},
-		"ERR something else":                                                        {redisx.Unclear, false},
-	} {
-		assert.Equal(t, want.means, redisx.MeaningOf(text), text)
-		assert.Equal(t, want.temporary, redisx.MeaningOf(text).Temporary(), text)
-	}
-}
-
 func TestIsNoScript(t *testing.T) {
 	assert.True(t, redisx.IsNoScript(reply("NOSCRIPT No matching script. Please use EVAL.")))
 	assert.True(t, redisx.IsNoScript(fmt.Errorf("hook: %w", reply("ERR NOSCRIPT some backends say it so"))))

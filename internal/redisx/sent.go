@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -68,13 +69,13 @@ func NotSent(err error) error {
 // led to a server that cannot serve, so that a try on another connection may succeed.
 func Unreached(err error) bool {
 	var op *net.OpError
-	m := meaning(err)
+	m := MeaningOf(err)
 	switch {
 	case err == nil, errors.Is(err, rmw.ErrOutcomeUnknown), errors.Is(err, rmw.ErrUnsupported):
 		return false
-	case m == Elsewhere, m == Full:
+	case m.LeadsElsewhere(), m == resp.Full:
 		return true
-	case m != Unclear && m != Lost:
+	case m != resp.Unclear && m != resp.Declined && m != resp.Lost:
 		return false
 	case errors.As(err, &op) && op.Op == "dial":
 		return true
@@ -82,6 +83,6 @@ func Unreached(err error) bool {
 		return false
 	}
 	var broken net.Error
-	return m == Lost || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) ||
+	return m == resp.Lost || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) ||
 		errors.As(err, &broken)
 }

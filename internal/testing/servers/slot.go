@@ -139,15 +139,8 @@ func moveAll(ctx context.Context, slot string, from, to *Server) error {
 // passes reports whether the error of a transfer is temporary: the new owner is down, or restarting.
 func passes(err error) bool {
 	var no resp.ErrorReply
-	if !errors.As(err, &no) {
-		return false
-	}
-	for _, word := range []string{"IOERR", "CLUSTERDOWN", "LOADING"} {
-		if strings.Contains(string(no), word) {
-			return true
-		}
-	}
-	return false
+	errors.As(err, &no)
+	return resp.MeaningOf(strings.TrimPrefix(string(no), "ERR Target instance replied with error: ")).Temporary()
 }
 
 // settle waits until the reachable masters agree on the latest epoch, and no two share one. The new owner

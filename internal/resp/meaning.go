@@ -1,37 +1,51 @@
-package redisx
+package resp
 
 import (
-	"errors"
 	"slices"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Meaning is what the text of an error reply says about the command, and about the server.
 type Meaning uint8
 
-// The meanings. All but Unclear and Lost prove that the command did not run.
+// The meanings. All but Unclear, Declined and Lost prove that the command did not run, or changed nothing.
 const (
-	Unclear   Meaning = iota // any other text
-	Lost                     // a proxy has lost its server: the command may have run
-	NotRun                   // the command did not run
-	Passing                  // the server cannot run the command now
-	Elsewhere                // this server cannot serve, and another connection may lead to one that does
-	Full                     // the server accepts no more connections
-	Denied                   // the server accepts no connections from this machine
-	Refused                  // the command is unknown, or not permitted to anyone
-	Forbidden                // the user lacks the permission
-	Password                 // a password is missing, wrong, or not wanted
-	WrongType                // the key holds a value of another type
+	Unclear    Meaning = iota // any other text
+	Declined                  // the words of a refusal, in a text that is not in the table
+	Lost                      // a proxy or a server has lost its peer: the command may have run
+	NotRun                    // for another reason
+	Passing                   // the server cannot run the command now
+	NoReplicas                // the server has too few replicas for a write
+	NoSpace                   // the memory or the disk is full
+	Loading                   // the server is reading its data
+	ReadOnly                  // the server is a replica
+	Elsewhere                 // the server is a replica that cannot serve; another connection may lead to one that does
+	Full                      // the server accepts no more connections
+	Denied                    // the server accepts no connections from this machine
+	Moved                     // another server of the cluster has the slot
+	Asked                     // another server of the cluster has the key, while its slot moves
+	NoScript                  // the server lacks the script of an EVALSHA
+	Refused                   // the command is unknown, or not permitted to anyone
+	Misused                   // the command is known, and its arguments are not
+	Forbidden                 // the user lacks the permission
+	Password                  // a password is missing, wrong, or not wanted
+	WrongType                 // the key holds a value of another type
 )
 
-// NotDone reports whether the text proves that the command did not run.
+// NotDone reports whether the text proves that the command did not run, or changed nothing.
 func (m Meaning) NotDone() bool { return m > Lost }
 
 // Temporary reports whether the same command may succeed later.
 func (m Meaning) Temporary() bool {
-	return slices.Contains([]Meaning{Lost, Passing, Elsewhere, Full}, m)
+	return m == Lost || m >= Passing && m <= Full
+}
+
+// LeadsElsewhere reports whether a new connection may lead to a server that serves, as after a failover.
+func (m Meaning) LeadsElsewhere() bool { return m >= Loading && m <= Elsewhere }
+
+// Unsupported reports whether the server refuses the command as such, to anyone or to this user.
+func (m Meaning) Unsupported() bool {
+	return slices.Contains([]Meaning{Denied, Refused, Misused, Forbidden, Password}, m)
 }
 
 // row is the beginning of an error reply, without "ERR " and "-", in any case; and the end, if not every reply
@@ -47,21 +61,21 @@ type row struct {
 // are those of pkg/proxy/{session,forward,router,backend}.go of release3.2.
 var rows = []row{
 	// servers
-	{"LOADING", "", Elsewhere},
+	{"LOADING", "", Loading},
 	{"MASTERDOWN", "", Elsewhere},
-	{"READONLY", "", Elsewhere},
+	{"READONLY", "", ReadOnly},
 	{"Can not execute the command on a stale replica", "", Elsewhere}, // in a script, 7.0 and later
 	{"max number of clients", "", Full},
 	{"DENIED", "", Denied},
 	{"BUSY ", "", Passing},
-	{"OOM ", "", Passing},
-	{"MISCONF", "", Passing},
-	{"NOREPLICAS", "", Passing},
+	{"OOM ", "", NoSpace},
+	{"MISCONF", "", NoSpace},
+	{"NOREPLICAS", "", NoReplicas},
 	{"CLUSTERDOWN", "", Passing},
 	{"TRYAGAIN", "", Passing},
-	{"MOVED ", "", NotRun},
-	{"ASK ", "", NotRun},
-	{"NOSCRIPT", "", NotRun},
+	{"MOVED ", "", Moved},
+	{"ASK ", "", Asked},
+	{"NOSCRIPT", "", NoScript},
 	{"EXECABORT", "", NotRun},
 	{"WRONGTYPE", "", WrongType},
 	{"Invalid argument: WRONGTYPE", "", WrongType}, // Kvrocks
@@ -76,16 +90,20 @@ var rows = []row{
 	{"Client sent AUTH, but no password is set", "", Password}, // before 6.0, Codis, twemproxy, Envoy
 	{"AUTH <password> called without any password configured", "", Password},
 	{"CROSSSLOT", "", Refused},
-	{"DB index is out of range", "", Refused}, // of the SELECT of a handshake
-	{"invalid DB index", "", Refused},
+	{"DB index is out of range", "", Misused}, // of the SELECT of a handshake
+	{"invalid DB index", "", Misused},
 	{"SELECT is not allowed in cluster mode", "", Refused},
 	{"unknown command", "", Refused},
 	{"unknown subcommand", "", Refused},
 	{"Unknown Redis command", "", Refused},
 	{"This Redis command is not allowed from script", "", Refused},
 	{"Script attempted to access", "", Refused},
-	{"wrong number of arguments", "", Refused},
-	{"syntax error", "", Refused},
+	{"wrong number of arguments", "", Misused},
+	{"syntax error", "", Misused},
+	{"no such key", "", NotRun},
+	{"value is ", "", NotRun}, // "… not an integer or out of range"
+	{"The XGROUP subcommand requires the key to exist", "", NotRun},
+	{"IOERR ", "", Lost}, // of MIGRATE
 	// Codis. Other texts "handle request, …" stay open: during a semi-async slot migration the wrapped command may
 	// have run on the old server already.
 	{"handle request, command", "is not allowed", Refused},
@@ -115,14 +133,15 @@ func MeaningOf(text string) Meaning {
 	}
 	// The script may have written before this command failed, unless the state of the server refuses each write:
 	// that does not change while a script runs. A server asks for memory at the first write only.
-	switch m := lookUp(inner); {
-	case m == Elsewhere, m == Passing && hasPrefix(inner, "OOM ", "MISCONF", "NOREPLICAS"):
+	switch m := lookUp(inner); m {
+	case NoReplicas, NoSpace, Loading, ReadOnly, Elsewhere:
 		return m
+	default:
+		return Unclear
 	}
-	return Unclear
 }
 
-// MeaningInScript is MeaningOf, or what the text of a failed command says of that command if a script called it. It
+// MeaningInScript is MeaningOf, or, if a script called the failed command, the meaning for that command. It
 // proves nothing about the script.
 func MeaningInScript(text string) Meaning {
 	if inner, raised := uncaught(plain(text)); raised {
@@ -137,15 +156,30 @@ func lookUp(text string) Meaning {
 			return r.means
 		}
 	}
+	return declined(text)
+}
+
+// refusals are words with which proxies refuse a command. In a text that is not in the table they prove nothing.
+var refusals = []string{
+	"unknown command", "unknown subcommand", "invalid command",
+	"not allowed", "not support", "unsupported", "not implemented", // Codis, camellia, Envoy, redis-cluster-proxy
+	"only support", "invalid request", "cluster subcommand", "client subcommand", "pub/sub is not enabled", // camellia, Envoy
+	"forbid transaction", "auth permission deny", // predixy
+	"crossslot", "cross-slot", "same slot", "same resources", // clusters, camellia
+	"can't be negative or zero", "bad lua script for redis cluster", // Alibaba Cloud
+	"disabled command", "command is disabled",
+}
+
+func declined(text string) Meaning {
+	text = strings.ToLower(text)
+	if slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(text, words) }) {
+		return Declined
+	}
 	return Unclear
 }
 
 func hasFold(text, prefix string) bool {
 	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
-}
-
-func hasPrefix(text string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
 // plain returns an error reply without what servers put before the text: "ERR ", "-", and, before Redis 7, the
@@ -185,16 +219,4 @@ func uncaught(text string) (inner string, ok bool) {
 		return text[:i], true
 	}
 	return "", strings.Contains(text, "@user_script")
-}
-
-// MeaningInReply is MeaningOf for an error that is, or wraps, an error reply, and Unclear for others.
-func MeaningInReply(err error) Meaning { return meaning(err) }
-
-// meaning returns the Meaning of an error that is, or wraps, an error reply.
-func meaning(err error) Meaning {
-	var reply redis.Error
-	if err == nil || !errors.As(err, &reply) {
-		return Unclear
-	}
-	return MeaningOf(reply.Error())
 }
