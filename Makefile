@@ -3,7 +3,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Modules of their own, each with its own dependencies.
-NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapters/*/go.mod observe/*/go.mod examples/*/go.mod))
+NESTED := $(patsubst %/go.mod,%,$(wildcard integration/go.mod bench/go.mod adapters/*/go.mod observe/*/go.mod))
 
 WITH_SERVERS := go run ./internal/testing/servers/cmd/with-servers
 
