@@ -1,18 +1,20 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"github.com/unwatch/unwatch/rmw"
 )
 
-// sale is the stored value: the stock and its buyers, as JSON under one key.
+const (
+	key    = "sale"
+	demand = 2 // orders per item
+)
+
+// size is the number of items, and of their sellers.
+type size struct{ stock, processes, workers int } // workers per process
+
+// sale is the stored value: the stock and its buyers, as JSON.
 type sale struct {
 	Left   int     `json:"left"`
 	Orders []order `json:"orders,omitempty"`
@@ -24,9 +26,17 @@ type order struct {
 	Buyer int `json:"buyer"`
 }
 
+// orderOf returns an order. One in ten is the second click of the buyer before it.
+func orderOf(no int) order {
+	if no%10 == 9 {
+		return order{no, no - 1}
+	}
+	return order{no, no}
+}
+
 var (
 	errSoldOut      = errors.New("sold out")
-	errBoughtBefore = errors.New("this buyer has bought before")
+	errBoughtBefore = errors.New("bought before")
 )
 
 // sell is the business rule, the same in both rounds.
@@ -42,75 +52,64 @@ func (s *sale) sell(o order) error {
 	return nil
 }
 
-// crowd is the number of items and of their sellers.
-type crowd struct{ Stock, Processes, Workers int } // Workers per process
-
-// demand is the number of orders per item.
-const demand = 2
-
-// orders returns all orders. One in ten is the second click of the buyer before it.
-func (c crowd) orders() []order {
-	out := make([]order, demand*c.Stock)
-	for i := range out {
-		out[i] = order{No: i, Buyer: i}
-		if i%10 == 9 {
-			out[i].Buyer--
-		}
-	}
-	return out
+// receipt is the answer to one order.
+type receipt struct {
+	err  error // nil: sold
+	left int   // if sold: the stock afterwards
+	wait time.Duration
 }
 
-// queue returns the orders of one worker. Like a load balancer, it deals consecutive orders to different processes.
-func (c crowd) queue(process, worker int) []order {
-	return slices.DeleteFunc(c.orders(), func(o order) bool {
-		return o.No%c.Processes != process || o.No/c.Processes%c.Workers != worker
-	})
-}
-
-// The rounds.
+// The figures of a round. From oversold on, they count ways in which the stored sale differs from the answers.
 const (
-	naiveRound   = "naive"
-	unwatchRound = "unwatch"
+	toldSold, toldSoldOut, toldBought, perSecond, median, longest = 0, 1, 2, 3, 4, 5
+	oversold, unsold, lost, phantom, twice, sameLeft, uneven      = 6, 7, 8, 9, 10, 11, 12
 )
 
-// ttl is the expiry of every key, in case that deleting it fails.
-const ttl = 10 * time.Minute
-
-// buyer sells one item to a buyer. think stands for the work of a real shop between the read and the write: prices,
-// vouchers, limits. left is the stock afterwards.
-type buyer func(ctx context.Context, o order, think func(context.Context) error) (left int, err error)
-
-// naive reads, thinks and writes. It is right as long as nothing else writes.
-func naive(rdb *redis.Client, key string) buyer {
-	return func(ctx context.Context, o order, think func(context.Context) error) (int, error) {
-		raw, err := rdb.Get(ctx, key).Bytes()
-		if err != nil {
-			return 0, err
-		}
-		var s sale
-		if err := errors.Join(json.Unmarshal(raw, &s), think(ctx)); err != nil {
-			return 0, err
-		}
-		if err := s.sell(o); err != nil {
-			return 0, err
-		}
-		if raw, err = json.Marshal(s); err != nil {
-			return 0, err
-		}
-		return s.Left, rdb.Set(ctx, key, raw, ttl).Err()
-	}
+var names = [...]string{
+	`orders told "sold"`, `orders told "sold out"`, `orders told "bought before"`,
+	"orders per second", "median wait, ms", "longest wait, ms",
+	"items sold beyond the stock", "items left over", `orders told "sold" and not stored`, "orders stored twice, or told otherwise",
+	"buyers with two items", "orders told the remaining stock of another", "items more stored and left than there were",
 }
 
-// unwatch does the same in one Edit.
-func unwatch(store rmw.Store, key string) buyer {
-	sales := rmw.NewTyped(store, rmw.JSON[sale]())
-	return func(ctx context.Context, o order, think func(context.Context) error) (int, error) {
-		s, _, err := sales.Edit(ctx, rmw.Key{Name: key, TTL: ttl}, func(ctx context.Context, s *sale, _ bool) error {
-			if err := think(ctx); err != nil {
-				return err
-			}
-			return s.sell(o) // an error writes nothing, and Edit returns it
-		})
-		return s.Left, err
+type figures [len(names)]int
+
+// judge compares the answers to all orders, by number, with the stored sale.
+func judge(stock int, told []receipt, took time.Duration, stored sale) (f figures) {
+	isStored, bought, lefts, items, waits := map[int]bool{}, map[order]bool{}, map[int]bool{}, map[int]int{}, []time.Duration{}
+	for _, o := range stored.Orders {
+		if isStored[o.No] || o.No >= len(told) || told[o.No].err != nil || orderOf(o.No) != o {
+			f[phantom]++
+		}
+		isStored[o.No], bought[o] = true, true
 	}
+	for no, r := range told {
+		waits = append(waits, r.wait)
+		switch {
+		case errors.Is(r.err, errSoldOut):
+			f[toldSoldOut]++
+		case r.err != nil:
+			f[toldBought]++
+		default:
+			f[toldSold]++
+			if !isStored[no] {
+				f[lost]++
+			}
+			if lefts[r.left] {
+				f[sameLeft]++
+			}
+			bought[orderOf(no)], lefts[r.left] = true, true
+		}
+	}
+	for o := range bought {
+		if items[o.Buyer]++; items[o.Buyer] == 2 {
+			f[twice]++
+		}
+	}
+	f[oversold] = max(0, f[toldSold]-stock, len(stored.Orders)-stock)
+	f[unsold], f[uneven] = max(0, stored.Left), stored.Left+len(stored.Orders)-stock
+	slices.Sort(waits)
+	f[perSecond] = int(float64(len(told)) / took.Seconds())
+	f[median], f[longest] = int(waits[len(waits)/2].Milliseconds()), int(waits[len(waits)-1].Milliseconds())
+	return f
 }
