@@ -3,10 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -29,10 +26,10 @@ func rehearsalPolicy() report.Policy {
 // actShadow runs both paths side by side, as a team does in staging: first without a bug, then with
 // planted bugs.
 func (r *rehearsal) actShadow(ctx context.Context) error {
-	r.screen.title("E  The shadow: what to run in staging before you believe any of this")
+	r.title("E  The shadow: what to run in staging before you believe any of this")
 	r.stage.empty()
 	stream := r.stream[:r.cfg.sample]
-	r.screen.say(3, dim, "The service answers from cas, on the legacy Redis. In its shadow, in the background, a candidate for the new "+
+	r.say(3, "The service answers from cas, on the legacy Redis. In its shadow, in the background, a candidate for the new "+
 		"path does each update too. Two comparators look for differences. seeded: the same update of the same value, on a key "+
 		"of its own. free: updates that race each other; of each audited one the predecessor is known, and a contended one "+
 		"has met another writer. %s events, a shadow in each of %d processes, their reports merged.",
@@ -52,7 +49,14 @@ func (r *rehearsal) actShadow(ctx context.Context) error {
 	if err != nil || rep == nil {
 		return err
 	}
-	r.headlines(rep)
+	p := rehearsalPolicy()
+	r.item("  verdict", "%s", rep.Judge(p).Headline)
+	r.item("", "A rate at 80 %%: so rare are differences, with a probability of 80 %%, if none was seen in so few calls. "+
+		"A gate is one condition for the cut-over; a policy is their limits. "+
+		"This one is for rehearsals: differences in at most %v of the calls, %d keys, %d contended commits. "+
+		"By the default one, latencies aside, which asks for 1e-4, 3,000 and 3,000:", p.Rate, p.Keys, p.Contended)
+	p = report.Policy{LatencySlack: p.LatencySlack, RTT: p.RTT, Lag: p.Lag, Silence: p.Silence}
+	r.item("", "%s", rep.Judge(p).Headline)
 	return r.plant(ctx, calibration)
 }
 
@@ -62,42 +66,25 @@ func (r *rehearsal) quiet(ctx context.Context, s shadowRun, label, of string) (*
 	if err != nil || rep == nil {
 		return nil, err
 	}
-	r.screen.line("")
-	r.screen.line("   " + r.screen.paint(bold, label))
+	r.line("\n   %s", label)
 	r.judged(x, "E  "+of+" in shadow")
 	for _, c := range report.Comparators() {
-		r.screen.item("  "+string(c), normal, "%s", tally(rep, c))
+		r.item("  "+string(c), "%s", tally(rep, c))
 	}
-	if found := sightings(rep); len(found) > 0 {
-		r.screen.item("", red, "NOT QUIET: %s", listed(found))
+	if found := slices.Concat(sightings(rep, report.Seeded), sightings(rep, report.Free)); len(found) > 0 {
+		r.item("", "NOT QUIET: %s", listed(found))
 		r.broken = append(r.broken, fmt.Sprintf("shadow %s: found where there is nothing to find: %s", s.name, listed(found)))
-		line := &r.rows[len(r.rows)-1]
-		line.verdict, line.as = "NOISE", red
+		r.rows[len(r.rows)-1].verdict = "NOISE"
 	} else {
-		r.screen.item("", green, "quiet: 0 findings")
+		r.item("", "quiet: 0 findings")
 	}
-	return rep, r.reports.save(s.name, rep)
-}
-
-// headlines prints the verdicts for the policy of a rehearsal and for that of a migration.
-func (r *rehearsal) headlines(rep *report.Report) {
-	p := rehearsalPolicy()
-	as := map[report.State]style{report.Ready: green, report.NotReady: red, report.NotEnoughData: yellow}
-	v := rep.Judge(p)
-	r.screen.item("  verdict", as[v.State], "%s", v.Headline)
-	r.screen.item("", dim, "A rate at 80 %%: so rare are differences, with a probability of 80 %%, if none was seen in so few calls. "+
-		"A gate is one condition for the cut-over; a policy is their limits. "+
-		"This one is for rehearsals: differences in at most %v of the calls, %d keys, %d contended commits. "+
-		"By the default one, latencies aside, which asks for 1e-4, 3,000 and 3,000:", p.Rate, p.Keys, p.Contended)
-	v = rep.Judge(report.Policy{LatencySlack: p.LatencySlack, RTT: p.RTT, Lag: p.Lag, Silence: p.Silence})
-	r.screen.item("", as[v.State], "%s", v.Headline)
+	return rep, nil
 }
 
 // plant plays the planted bugs one after the other.
 func (r *rehearsal) plant(ctx context.Context, calibration *report.Report) error {
-	r.screen.line("")
-	r.screen.line("   " + r.screen.paint(bold, "Three bugs, planted in the candidate: who finds them, and who cannot"))
-	line, found, bugs := row{run: "E  cas, planted bugs in shadow", lost: "-", doubled: "-", as: green}, 0, r.bugs(ctx)
+	r.line("\n   Three bugs, planted in the candidate: who finds them, and who cannot")
+	line, found, bugs := row{run: "E  cas, planted bugs in shadow", lost: "-", doubled: "-"}, 0, r.bugs(ctx)
 	for i, b := range bugs {
 		b.cfg.Calibration = calibration
 		x, rep, err := r.shadowed(ctx, b)
@@ -109,17 +96,19 @@ func (r *rehearsal) plant(ctx context.Context, calibration *report.Report) error
 		if stalls := x.stalls.count(); stalls > 0 {
 			b.title += fmt.Sprintf(", %d times", stalls)
 		}
-		r.screen.say(3, normal, "%d. %s: %s", i+1, b.name, b.title)
-		if r.exposed(b, rep) {
+		r.say(3, "%d. %s: %s", i+1, b.name, b.title)
+		for _, c := range report.Comparators() {
+			r.item("  "+string(c), "%s", cmp.Or(listed(sightings(rep, c)), "nothing"))
+		}
+		if slices.ContainsFunc(sightings(rep, b.finder), func(f report.Finding) bool { return f.Class == b.class }) {
 			found++
+			continue
 		}
-		if err := r.reports.save(b.name, rep); err != nil {
-			return err
-		}
+		r.item("", "NOT FOUND by %s, whose task it is", b.finder)
+		r.broken = append(r.broken, fmt.Sprintf("shadow: %s did not find the planted bug %q: %s", b.finder, b.name, b.title))
 	}
-	line.verdict = fmt.Sprintf("%d found", found)
-	if found < len(bugs) {
-		line.verdict, line.as = line.verdict+"!", red
+	if line.verdict = fmt.Sprintf("%d found", found); found < len(bugs) {
+		line.verdict += "!"
 	}
 	r.rows = append(r.rows, line)
 	return nil
@@ -158,58 +147,27 @@ func (r *rehearsal) bugs(ctx context.Context) []shadowRun {
 	return []shadowRun{codec, expiry, guard}
 }
 
-// exposed prints which comparators found a bug, and reports whether the right one did.
-func (r *rehearsal) exposed(b shadowRun, rep *report.Report) (hit bool) {
-	for _, c := range report.Comparators() {
-		as, text := dim, "nothing"
-		seen := slices.DeleteFunc(sightings(rep), func(s sighting) bool { return s.by != c })
-		if len(seen) > 0 {
-			as, text = normal, listed(seen)
-		}
-		if c == b.finder && slices.ContainsFunc(seen, func(s sighting) bool { return s.class == b.class }) {
-			as, hit = green, true
-		}
-		r.screen.item("  "+string(c), as, "%s", text)
-	}
-	if !hit {
-		r.screen.item("", red, "NOT FOUND by %s, whose task it is", b.finder)
-		r.broken = append(r.broken, fmt.Sprintf("shadow: %s did not find the planted bug %q: %s", b.finder, b.name, b.title))
-	}
-	return hit
-}
-
-// sighting is one kind of difference that a comparator found.
-type sighting struct {
-	by    report.Comparator
-	class report.Class
-	count int64
-	text  string
-}
-
-// sightings returns all differences of a report that prevent a cut-over, by comparator.
-func sightings(r *report.Report) (all []sighting) {
+// sightings returns the differences that a comparator found and that prevent a cut-over, the most frequent first.
+func sightings(r *report.Report, by report.Comparator) (all []report.Finding) {
 	for _, op := range r.Operations {
 		for _, f := range op.Findings {
-			if !f.Class.Blocks() {
-				continue
+			if f.Comparator == by && f.Class.Blocks() {
+				all = append(all, f)
 			}
-			text := string(f.Class)
-			if f.Path != "" {
-				text += " at " + f.Path
-			}
-			all = append(all, sighting{f.Comparator, f.Class, f.Count, fmt.Sprintf("%s, %s calls", text, count(f.Count))})
 		}
 	}
-	slices.SortFunc(all, func(a, b sighting) int {
-		return cmp.Or(cmp.Compare(a.by, b.by), cmp.Compare(b.count, a.count), cmp.Compare(a.text, b.text))
-	})
+	slices.SortStableFunc(all, func(a, b report.Finding) int { return cmp.Compare(b.Count, a.Count) })
 	return all
 }
 
-func listed(all []sighting) string {
+func listed(all []report.Finding) string {
 	texts := make([]string, len(all))
-	for i, s := range all {
-		texts[i] = s.text
+	for i, f := range all {
+		texts[i] = string(f.Class)
+		if f.Path != "" {
+			texts[i] += " at " + f.Path
+		}
+		texts[i] += ", " + count(f.Count) + " calls"
 	}
 	return strings.Join(texts, "; ")
 }
@@ -227,70 +185,4 @@ func tally(r *report.Report, c report.Comparator) string {
 		text += fmt.Sprintf(", %s audited, %s contended", count(audited), count(contended))
 	}
 	return text
-}
-
-// folder is the folder of the shadow reports. It writes no file outside, even through links.
-type folder struct {
-	path  string
-	root  *os.Root
-	fresh bool // made for this run
-	saved int  // number of files
-}
-
-// openFolder returns the folder at a path, a new one for "", and nil for "-". An unwritable folder
-// fails before any act runs.
-func openFolder(path string) (f *folder, err error) {
-	if path == "-" {
-		return nil, nil
-	}
-	f = &folder{path: path, fresh: path == ""}
-	if f.fresh {
-		f.path, err = os.MkdirTemp("", "unwatch-rehearsal-")
-	} else {
-		err = os.MkdirAll(path, 0o755) //nolint:gosec // reports are redacted and may be shared
-	}
-	if err == nil {
-		f.root, err = os.OpenRoot(f.path)
-	}
-	if err == nil {
-		const try = ".unwatch-rehearsal-try"
-		_ = f.root.Remove(try) // left by a killed run
-		err = errors.Join(f.root.Mkdir(try, 0o700), f.root.Remove(try))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("-report: cannot write there: %w; give another folder, or - for none", err)
-	}
-	return f, nil
-}
-
-// close removes a fresh folder without files.
-func (f *folder) close() error {
-	if f == nil {
-		return nil
-	}
-	if f.fresh {
-		_ = os.Remove(f.path) // fails if there are files in it
-	}
-	return f.root.Close()
-}
-
-// save writes a report in every format.
-func (f *folder) save(name string, rep *report.Report) error {
-	if f == nil {
-		return nil
-	}
-	for _, form := range []struct {
-		ending string
-		write  func(io.Writer, report.Policy) error
-	}{{".json", rep.WriteJSON}, {".txt", rep.WriteText}, {".html", rep.WriteHTML}} {
-		file, err := f.root.Create(name + form.ending)
-		if err == nil {
-			f.saved++
-			err = errors.Join(form.write(file, rehearsalPolicy()), file.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("save the report: %w", err)
-		}
-	}
-	return nil
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -68,37 +68,33 @@ func TestCutoverOfOneServer(t *testing.T) {
 	assert.Empty(t, legacy.Engine(0).Keys())
 }
 
-// The pause of a move ends with its first fill. A move that another one undoes counts in its leg.
-func TestMovesRows(t *testing.T) {
+// The hook measures from the first seal to the first fill of its reservation. A move counts in its leg.
+func TestMoves(t *testing.T) {
 	t.Parallel()
-	at := func(ms int) time.Time { return time.UnixMilli(int64(ms)) }
-	m := &moves{run: &run{}, legs: legs()[1:3], seen: map[string]*move{}}
-	for i, f := range []move{
-		{key: "a", toNew: true, sealed: at(1), filled: at(4)},
-		{key: "b", toNew: true, sealed: at(2), filled: at(9)},
-		{key: "a", sealed: at(20), filled: at(22), leg: 1},
-		{key: "b", sealed: at(30), leg: 1}, // in transit
-	} {
-		m.seen[fmt.Sprint(i)] = &f
-	}
-	assert.Equal(t, []movesRow{
-		{name: "copying 50 %", moved: 2, onNew: 2, pause: 7 * time.Millisecond},
-		{name: "reverse", moved: 1, onNew: 1, pause: 2 * time.Millisecond},
-	}, m.rows())
-}
-
-// The hook measures from the seal to the first fill of its reservation, in either order of replies.
-func TestMoverNotes(t *testing.T) {
-	t.Parallel()
-	m := &moves{run: &run{}, legs: legs(), seen: map[string]*move{}}
-	old, other := mover{m, false}, mover{m, true}
-	began := time.Now()
-	old.note([]any{"k", "seal", "1.late", "0.n"}, []any{"sealed", "1.s"}, began)
-	assert.Empty(t, m.seen, "another process has sealed")
-	other.note([]any{"k", "fill", "0.n"}, []any{"open", "string"}, began)
-	first := m.seen["k0.n"].filled
-	other.note([]any{"k", "fill", "0.n"}, []any{"open", "string"}, began)
-	old.note([]any{"k", "seal", "1.s", "0.n"}, []any{"sealed", "1.s"}, began)
-	require.Len(t, m.seen, 1)
-	assert.Equal(t, move{key: "k", toNew: true, sealed: began, filled: first, leg: 4}, *m.seen["k0.n"])
+	synctest.Test(t, func(t *testing.T) {
+		m := newMoves(&run{stream: make([]event, 100)})
+		begin := func(done int64) { m.run.done.Store(done) }
+		begin(30)
+		m.seal("a0")
+		time.Sleep(3 * time.Millisecond)
+		m.seal("a0") // of another process, which comes too late
+		time.Sleep(4 * time.Millisecond)
+		m.fill("a0", "a", true)
+		m.fill("a0", "a", true) // another process fills, too
+		m.seal("a0")
+		m.fill("a0", "a", true)
+		m.fill("b0", "b", true) // without a seal
+		m.seal("c0")
+		m.fill("c0", "c", true)
+		begin(50)
+		m.seal("a1")
+		time.Sleep(2 * time.Millisecond)
+		m.fill("a1", "a", false)
+		m.seal("b1") // in transit
+		want := legs()
+		want[1].moved, want[1].onNew, want[1].pause = 2, 2, 7*time.Millisecond
+		want[2].moved, want[2].onNew, want[2].pause = 1, 1, 2*time.Millisecond
+		want[3].onNew, want[4].onNew = 1, 1
+		assert.Equal(t, want, m.legs)
+	})
 }

@@ -1,9 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,16 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
-	"github.com/unwatch/unwatch/proxycompat/proxytest"
+	"github.com/unwatch/unwatch/lockupdate"
+	"github.com/unwatch/unwatch/shadow"
 	"github.com/unwatch/unwatch/shadow/report"
 )
 
 // Both runs without a bug report no difference. Each bug is found by its comparator, and not by one
-// that cannot see it. The saved reports agree with the output.
+// that cannot see it.
 func TestShadowAct(t *testing.T) {
 	t.Parallel()
 	cfg := small(t, "codis", "E")
-	cfg.reports = filepath.Join(t.TempDir(), "new", "folder")
 	code, out, errs := played(t, context.Background(), cfg)
 	require.Equal(t, exitOK, code, out+errs)
 	assert.Equal(t, 2, strings.Count(out, "quiet: 0 findings"), out)
@@ -31,30 +30,34 @@ func TestShadowAct(t *testing.T) {
 	assert.Regexp(t, `2\. expiry: .*and leaves none\n +seeded +ttl, .*\n +free +(nothing|ttl, [0-9]+ calls)\n`, out)
 	assert.Regexp(t, `3\. guard: [^:]*\n +seeded +nothing\n +free +lost_update, [1-9]`, out)
 	assert.Contains(t, unwrapped(out), "By the default one, latencies aside, which asks for 1e-4, 3,000 and 3,000: NOT ENOUGH DATA")
+}
 
-	reports := map[string]*report.Report{}
-	for _, name := range []string{"aa", "ab", "codec", "expiry", "guard"} {
-		file, err := os.Open(filepath.Join(cfg.reports, name+".json"))
+// The runs without a bug are clean, in every process; each report of a bug is not ready and names no room.
+func TestShadowReports(t *testing.T) {
+	t.Parallel()
+	r, _ := opened(t, small(t, "codis", ""))
+	aa := shadowRun{name: "aa", candidate: onCAS(r.stage.legacy), stream: r.stream[:100], processes: processes}
+	aa.cfg.AA = true
+	_, calibration, err := r.shadowed(t.Context(), aa)
+	require.NoError(t, err)
+	assert.True(t, calibration.AA)
+	ab := aa
+	ab.name, ab.candidate, ab.cfg = "ab", onLock(r.stage.proxy, "lockupdate", lockupdate.Config{}), shadow.Config{Calibration: calibration}
+	_, rep, err := r.shadowed(t.Context(), ab)
+	require.NoError(t, err)
+	assert.Equal(t, "rehearsal-ab", rep.Name)
+	require.NotNil(t, rep.Calibration)
+	assert.Zero(t, rep.Calibration.Blocking)
+	assert.Empty(t, sightings(rep, report.Seeded))
+	assert.Empty(t, sightings(rep, report.Free))
+	assert.Len(t, rep.Processes, processes)
+	for _, bug := range r.bugs(t.Context()) {
+		_, rep, err := r.shadowed(t.Context(), bug)
 		require.NoError(t, err)
-		reports[name], err = report.Read(file)
-		require.NoError(t, err)
-		require.NoError(t, file.Close())
-		assert.Equal(t, "rehearsal-"+name, reports[name].Name)
-		text, err := os.ReadFile(filepath.Join(cfg.reports, name+".txt"))
-		require.NoError(t, err)
-		fits(t, string(text))
-		assert.NotContains(t, string(text), "team-", "no report names a room")
-		page, err := os.ReadFile(filepath.Join(cfg.reports, name+".html"))
-		require.NoError(t, err)
-		assert.Contains(t, string(page), "</html>")
-	}
-	assert.True(t, reports["aa"].AA)
-	require.NotNil(t, reports["ab"].Calibration)
-	assert.Zero(t, reports["ab"].Calibration.Blocking)
-	assert.Empty(t, sightings(reports["ab"]))
-	assert.Len(t, reports["ab"].Processes, processes)
-	for _, name := range []string{"codec", "expiry", "guard"} {
-		assert.Equal(t, report.NotReady, reports[name].Judge(rehearsalPolicy()).State, name)
+		assert.Equal(t, report.NotReady, rep.Judge(rehearsalPolicy()).State, bug.name)
+		var text bytes.Buffer
+		require.NoError(t, rep.WriteText(&text, rehearsalPolicy()))
+		assert.NotContains(t, text.String(), "team-", "no report names a room")
 	}
 }
 
@@ -85,36 +88,4 @@ func TestShadowThatIsNotQuiet(t *testing.T) {
 	require.NotEmpty(t, r.broken)
 	assert.Contains(t, r.broken[0], "found where there is nothing to find")
 	assert.Contains(t, out.String(), "NOT QUIET")
-}
-
-// No file is written outside of the folder. An unwritable folder is an error before any act runs.
-func TestFolder(t *testing.T) {
-	outside := filepath.Join(t.TempDir(), "theirs")
-	require.NoError(t, os.WriteFile(outside, []byte("theirs"), 0o600))
-	dir := t.TempDir()
-	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "aa.json")))
-	f, err := openFolder(dir)
-	require.NoError(t, err)
-	require.Error(t, f.save("aa", &report.Report{Schema: report.Schema}))
-	require.Error(t, f.save("../aa", &report.Report{Schema: report.Schema}))
-	require.NoError(t, f.close())
-	text, err := os.ReadFile(outside)
-	require.NoError(t, err)
-	assert.Equal(t, "theirs", string(text))
-
-	f, err = openFolder("")
-	require.NoError(t, err)
-	assert.DirExists(t, f.path)
-	require.NoError(t, f.close())
-	assert.NoDirExists(t, f.path, "nothing was written")
-
-	cfg, legacy, proxy := servers(t, "codis", "ABCDE")
-	cfg.reports = filepath.Join(outside, "below a file")
-	code, out, errs := played(t, context.Background(), cfg)
-	assert.Equal(t, exitUsage, code)
-	assert.Contains(t, errs, "-report: cannot write there: ")
-	assert.Empty(t, out)
-	for _, p := range []*proxytest.Proxy{legacy, proxy} {
-		assert.Empty(t, p.Calls())
-	}
 }

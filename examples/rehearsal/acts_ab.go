@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/redis/go-redis/v9"
@@ -14,8 +13,8 @@ import (
 
 // actLegacy plays the unchanged service on a plain Redis, where it is correct.
 func (r *rehearsal) actLegacy(ctx context.Context) error {
-	r.screen.title("A  The service as it is: WATCH, on a plain Redis")
-	r.screen.say(3, dim, "WATCH has Redis refuse a write if the key has changed since it was read; the service then computes it again. "+
+	r.title("A  The service as it is: WATCH, on a plain Redis")
+	r.say(3, "WATCH has Redis refuse a write if the key has changed since it was read; the service then computes it again. "+
 		"\"by hand\" is legacy.go, as people write it. \"cas\" is chat.go, the service on rmw.Store, Unwatch's interface for "+
 		"such updates, here with WATCH underneath.")
 	on := r.stage.legacy
@@ -34,17 +33,16 @@ func (r *rehearsal) actLegacy(ctx context.Context) error {
 	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
-	r.pair("post helper", normal, "before", before, "")
-	r.pair("", normal, "after", after, "both keys or none")
+	r.pair("post helper", "before", before, "")
+	r.pair("", "after", after, "both keys or none")
 	return nil
 }
 
 // pair has the values of the two keys of the post helper.
 type pair struct{ last, posts string }
 
-func (r *rehearsal) pair(label string, as style, when string, p pair, remark string) {
-	r.screen.line(fmt.Sprintf("   %-16s", label) +
-		r.screen.paint(as, fmt.Sprintf("%-8s last=%-7s posts=%-7s  %s", when, p.last, p.posts, remark)))
+func (r *rehearsal) pair(label, when string, p pair, remark string) {
+	r.line("   %-16s%-8s last=%-7s posts=%-7s  %s", label, when, p.last, p.posts, remark)
 }
 
 // post sends one transaction over two keys; t counts its commands. It returns the values of the
@@ -53,45 +51,38 @@ func (r *rehearsal) post(
 	ctx context.Context, on *endpoint, part string, t *traffic, hooks ...redis.Hook,
 ) (before, after pair, failed, err error) {
 	rdb, reader := on.client(t, hooks...), on.client(&traffic{})
-	defer rdb.Close()    //nolint:errcheck // has no effect on the run
-	defer reader.Close() //nolint:errcheck // has no effect on the run
+	defer closing(rdb, reader)()
 	chat, room := legacyChat{rdb, r.stage.prefix + part}, r.stream[0].Room
-	if before, err = chat.pair(ctx, reader, room); err == nil {
-		failed = chat.post(ctx, room, "hello")
-		after, err = chat.pair(ctx, reader, room)
+	read := func(key string) string {
+		value, bad := reader.Get(ctx, key).Result()
+		if errors.Is(bad, redis.Nil) {
+			return "(none)"
+		}
+		err = cmp.Or(err, bad)
+		return value
 	}
+	before = pair{read(chat.last(room)), read(chat.count(room))}
+	failed = chat.post(ctx, room, "hello")
+	after = pair{read(chat.last(room)), read(chat.count(room))}
 	return before, after, failed, err
-}
-
-func (c legacyChat) pair(ctx context.Context, rdb *redis.Client, room string) (p pair, err error) {
-	for key, value := range map[string]*string{c.last(room): &p.last, c.count(room): &p.posts} {
-		*value, err = rdb.Get(ctx, key).Result()
-		if errors.Is(err, redis.Nil) {
-			*value, err = "(none)", nil
-		}
-		if err != nil {
-			return p, err
-		}
-	}
-	return p, nil
 }
 
 // actRefused runs the unchanged code behind the proxy.
 func (r *rehearsal) actRefused(ctx context.Context) error {
 	profile := r.stage.profile
-	r.screen.title("B  The same code, unchanged, behind the proxy (" + profile.Name() + ")")
-	r.screen.say(3, dim, "A proxy spreads the keys over several Redis servers, and its clients share connections to them. "+
+	r.title("B  The same code, unchanged, behind the proxy (" + profile.Name() + ")")
+	r.say(3, "A proxy spreads the keys over several Redis servers, and its clients share connections to them. "+
 		"A transaction (WATCH, MULTI … EXEC) needs one server and one connection, so most proxies refuse it. "+
 		"The hook of proxycompat asks a profile of the proxy before each command, and refuses what the proxy would.")
 	if profile.RefusalText("X") == "" {
-		r.screen.say(3, dim, "This proxy closes the connection on HELLO, with which go-redis opens every "+
+		r.say(3, "This proxy closes the connection on HELLO, with which go-redis opens every "+
 			"one: without the dialer of proxycompat.Options it could not even connect.")
 	}
 	p := byHand(r.stage.proxy).process(&traffic{}, r.stage.prefix+"b:")
 	defer p.close()
 	events, refusals, first := r.stream[:100], 0, error(nil)
 	for _, e := range events {
-		if _, err := p.service.apply(ctx, e); err != nil {
+		if _, err := p.apply(ctx, e); err != nil {
 			refusals++
 			first = cmp.Or(first, err)
 		}
@@ -99,17 +90,17 @@ func (r *rehearsal) actRefused(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	line := row{"B  WATCH by hand, proxy", len(events) - refusals, len(events), "-", "-", "refused", yellow}
+	line := row{"B  WATCH by hand, proxy", len(events) - refusals, len(events), "-", "-", "refused"}
 	if first != nil {
-		r.screen.item("WATCH helper", normal, "%v", events[0])
-		r.screen.item("", red, "%s", reply(first))
-		r.screen.item("", normal, "%d of %d updates fail like this; nothing was written", refusals, len(events))
+		r.item("WATCH helper", "%v", events[0])
+		r.item("", "%s", reply(first))
+		r.item("", "%d of %d updates fail like this; nothing was written", refusals, len(events))
 	} else {
 		line.verdict = "accepted"
-		r.screen.item("WATCH helper", yellow, "accepted; of WATCH, the profile says: %s", profile.Rule("WATCH").Why)
+		r.item("WATCH helper", "accepted; of WATCH, the profile says: %s", profile.Rule("WATCH").Why)
 	}
 	r.rows = append(r.rows, line)
-	if err := r.tryPost(ctx); err != nil || ctx.Err() != nil {
+	if err := r.tryPost(ctx); err != nil {
 		return err
 	}
 	return r.tryHook(ctx)
@@ -129,24 +120,24 @@ func (r *rehearsal) tryPost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.pair("post helper", normal, "before", before, "")
-	remark, as := "no error", yellow
+	r.pair("post helper", "before", before, "")
+	remark := "no error"
 	if failed != nil {
-		r.screen.item("", red, "%s", reply(failed))
-		remark, as = "an error, yet written", red
+		r.item("", "%s", reply(failed))
+		remark = "an error, yet written"
 	}
 	switch {
 	case after == before:
-		remark, as = "nothing was written", normal
+		remark = "nothing was written"
 	case after.last == before.last || after.posts == before.posts:
-		remark, as = remark+", yet one key", red
+		remark += ", yet one key"
 	}
-	r.pair("", as, "after", after, remark)
+	r.pair("", "after", after, remark)
 	if failed == nil || after == before {
 		return nil
 	}
 	_, again, _, err := r.post(ctx, r.stage.proxy, "b:post:", &traffic{})
-	r.pair("", red, "retried", again, "one post, counted twice")
+	r.pair("", "retried", again, "one post, counted twice")
 	return err
 }
 
@@ -154,18 +145,18 @@ func (r *rehearsal) tryPost(ctx context.Context) error {
 func (r *rehearsal) tryHook(ctx context.Context) error {
 	sent := &traffic{}
 	_, after, failed, err := r.post(ctx, r.stage.proxy, "b:hook:", sent, proxycompat.Hook(r.stage.profile))
-	if err != nil || ctx.Err() != nil {
+	if err != nil {
 		return err
 	}
 	var refusal *proxycompat.RefusedError
 	switch {
 	case failed == nil:
-		r.screen.item("with the hook", yellow, "not refused: the profile permits this transaction")
+		r.item("with the hook", "not refused: the profile permits this transaction")
 	case errors.As(failed, &refusal):
-		r.screen.item("with the hook", green, "proxycompat: %s not sent: %s", refusal.Command, refusal.Reason)
-		r.pair("", normal, "after", after, count(sent.commands)+" commands sent")
+		r.item("with the hook", "proxycompat: %s not sent: %s", refusal.Command, refusal.Reason)
+		r.pair("", "after", after, count(sent.commands)+" commands sent")
 	default:
-		r.screen.item("with the hook", red, "no refusal, but: %v", failed)
+		r.item("with the hook", "no refusal, but: %v", failed)
 	}
 	return nil
 }

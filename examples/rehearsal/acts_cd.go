@@ -12,8 +12,8 @@ import (
 
 // actSwapped runs the service on lockupdate, through the proxy.
 func (r *rehearsal) actSwapped(ctx context.Context) (err error) {
-	r.screen.title("C  The service on lockupdate, through the proxy")
-	r.screen.say(3, dim, "chat.go, the service of \"cas\" above: a different store is all that changed. lockupdate takes a lock, which is "+
+	r.title("C  The service on lockupdate, through the proxy")
+	r.say(3, "chat.go, the service of \"cas\" above: a different store is all that changed. lockupdate takes a lock, which is "+
 		"a key beside the room, and writes by a script, the guard: it stores the room only if it is still the one that was read. "+
 		"Each command has one key, so a proxy lets it through.")
 	lock := onLock(r.stage.proxy, "lockupdate", lockupdate.Config{})
@@ -29,11 +29,12 @@ func (r *rehearsal) actSwapped(ctx context.Context) (err error) {
 
 // sideBySide prints the cost of an update on each path, as counted below the client's API.
 func (r *rehearsal) sideBySide(ctx context.Context, paths []path, runs []*run) error {
-	table := [][]string{
-		{"Counted in the client"},
-		{"one update, alone: round trips"}, {"                   commands"},
-		{"per update, busy:  round trips"}, {"                   commands"},
-		{"conflicts, computed again"}, {"updates/s in this run"},
+	rows := []string{
+		"Counted in the client", "one update, alone: round trips", "                   commands",
+		"per update, busy:  round trips", "                   commands", "conflicts, computed again", "updates/s in this run",
+	}
+	for i := range rows {
+		rows[i] = fmt.Sprintf("%-33s", rows[i])
 	}
 	traces := make([]string, len(paths))
 	for i, p := range paths {
@@ -47,36 +48,27 @@ func (r *rehearsal) sideBySide(ctx context.Context, paths []path, runs []*run) e
 		if later > 0 {
 			trips += fmt.Sprintf(" + %d later", later)
 		}
-		x := runs[i]
-		per := func(n int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max(x.audit.Acknowledged, 1))) }
-		for j, cell := range []string{
-			p.name, trips, fmt.Sprint(len(slices.Concat(trace...))), per(x.trips), per(x.commands),
-			count(x.conflicts.Load()), count(int(float64(x.audit.Acknowledged) / x.took.Seconds())),
+		x, acked := runs[i], float64(max(runs[i].audit.Acknowledged, 1))
+		for j, cell := range []any{
+			p.name, trips, len(slices.Concat(trace...)),
+			fmt.Sprintf("%.2f", float64(x.trips)/acked), fmt.Sprintf("%.2f", float64(x.commands)/acked),
+			count(x.conflicts.Load()), count(int(acked / x.took.Seconds())),
 		} {
-			table[j] = append(table[j], cell)
+			rows[j] += fmt.Sprintf("%14v", cell)
 		}
 	}
-	r.screen.line("")
-	for i, cells := range table {
-		var line strings.Builder
-		fmt.Fprintf(&line, "%-33s", cells[0])
-		for _, cell := range cells[1:] {
-			fmt.Fprintf(&line, "%14s", cell)
-		}
-		r.screen.line("   " + r.screen.paint(map[int]style{0: bold, len(table) - 1: dim}[i], line.String()))
-	}
+	r.line("\n   %s", strings.Join(rows, "\n   "))
 	if !r.stage.real {
-		r.screen.line("")
-		r.screen.say(3, normal, "Why updates/s favours WATCH here: in one process there is no network, so round trips are free and the one "+
+		r.line("")
+		r.say(3, "Why updates/s favours WATCH here: in one process there is no network, so round trips are free and the one "+
 			"that lockupdate saves is worth nothing. CPU decides, and this in-process Redis makes a Lua interpreter for each script "+
 			"of lockupdate. Between real servers with 1 ms each way, lockupdate does %s times the updates of WATCH with one writer, "+
 			"and %s times with 64 writers of one key: docs/performance.md.", timesAlone, timesHot)
 	}
-	r.screen.line("")
-	for _, i := range []int{0, 2} {
-		r.screen.item(paths[i].name, dim, "%s", traces[i])
-	}
-	r.screen.item("", dim, "lock and read → guarded commit, answer → release: later, since the caller does not wait for it")
+	r.line("")
+	r.item(paths[0].name, "%s", traces[0])
+	r.item(paths[2].name, "%s", traces[2])
+	r.item("", "lock and read → guarded commit, answer → release: later, since the caller does not wait for it")
 	return nil
 }
 
@@ -92,7 +84,7 @@ func (r *rehearsal) alone(ctx context.Context, p path) (trace [][]command, err e
 	for range 2 { // the first update loads the scripts
 		t := &traffic{}
 		one := p.process(t, r.stage.prefix+"alone:")
-		if _, err2 := one.service.apply(ctx, r.stream[0]); err2 != nil {
+		if _, err2 := one.apply(ctx, r.stream[0]); err2 != nil {
 			err = err2
 		}
 		one.close() // waits for the release
@@ -131,9 +123,9 @@ const stallLimit = 6
 // actStalled shows that a lock alone does not make updates safe. Processes stall past their lease,
 // first without and then with the guard.
 func (r *rehearsal) actStalled(ctx context.Context) (err error) {
-	r.screen.title("D  A lock is not enough: processes that stall past their lease")
+	r.title("D  A lock is not enough: processes that stall past their lease")
 	stream, lease := hottest(r.stream, 3, r.cfg.sample), r.lease()
-	r.screen.say(3, dim, "A lease is the time after which a lock ends by itself, so that a dead process blocks nobody: here %v. "+
+	r.say(3, "A lease is the time after which a lock ends by itself, so that a dead process blocks nobody: here %v. "+
 		"%d times, a process freezes just before it writes, as in a garbage collection, until another has taken its lock "+
 		"and written. \"lock only\" is GET and SET under the same lock, without the guard. %s updates of 3 rooms.",
 		lease, stallLimit, count(len(stream)))
@@ -143,14 +135,14 @@ func (r *rehearsal) actStalled(ctx context.Context) (err error) {
 		return err
 	}
 	r.showUnguarded(r.unguarded, stream)
-	r.rows = append(r.rows, r.unguarded.row("D  lock only, stalls", "none given", yellow))
+	r.rows = append(r.rows, r.unguarded.row("D  lock only, stalls", "none given"))
 
 	guarded := onLock(r.stage.proxy, "lock + guard", lockupdate.Config{Lease: lease})
 	if r.guarded, err = r.stalled(ctx, guarded, stream); err != nil || ctx.Err() != nil {
 		return err
 	}
 	r.shown(r.guarded, "D  lock + guard, same stalls")
-	r.screen.item("", normal, "%d stalls; the guard refused %s commits: computed again",
+	r.item("", "%d stalls; the guard refused %s commits: computed again",
 		r.guarded.stalls.count(), count(r.guarded.conflicts.Load()))
 	return nil
 }
@@ -178,23 +170,11 @@ func (r *rehearsal) stalled(ctx context.Context, p path, stream []event) (*run, 
 // showUnguarded prints the lost updates, and one event to look for.
 func (r *rehearsal) showUnguarded(x *run, stream []event) {
 	lost := x.audit.Lost
-	r.outcome(x, red, count(len(lost))+" of them VANISHED")
+	r.outcome(x, count(len(lost))+" of them VANISHED")
 	if len(lost) == 0 {
-		r.screen.item("", yellow, "the control lost nothing this time, so this act has shown nothing")
+		r.item("", "the control lost nothing this time, so this act has shown nothing")
 		return
 	}
 	at := slices.IndexFunc(stream, func(e event) bool { return e.ID == lost[0] })
-	r.screen.item("", normal, "%d stalls; the first victim: %v, event %s", x.stalls.count(), stream[at], count(lost[0]+1))
-}
-
-// hottest returns the first events of the busiest rooms, where processes contend.
-func hottest(stream []event, rooms, limit int) (out []event) {
-	hot := roomsOf(stream)
-	hot = hot[:min(rooms, len(hot))]
-	for _, e := range stream {
-		if slices.Contains(hot, e.Room) && len(out) < limit {
-			out = append(out, e)
-		}
-	}
-	return out
+	r.item("", "%d stalls; the first victim: %v, event %s", x.stalls.count(), stream[at], count(lost[0]+1))
 }

@@ -55,7 +55,7 @@ func TestFlags(t *testing.T) {
 		{"too few events", []string{"-events", "499"}, exitUsage, "-events is 499; use 500 to 24000"},
 		{"too many events", []string{"-events", "24001"}, exitUsage, "-events is 24001; use 500 to 24000"},
 		{"events in words", []string{"-events", "many"}, exitUsage, "invalid value"},
-		{"unknown flag", []string{"-x"}, exitUsage, "not defined: -x"},
+		{"unknown flag", []string{"-metrics", "127.0.0.1:0"}, exitUsage, "not defined: -metrics"},
 		{"argument", []string{"events.jsonl"}, exitUsage, `unexpected "events.jsonl"`},
 		{"help", []string{"-help"}, exitOK, "-events EVENTS"},
 	} {
@@ -72,7 +72,7 @@ func TestFlags(t *testing.T) {
 		cfg, _, ok := parseFlags([]string{"-profile", "Twemproxy", "-legacy", "redis://h:1", "-proxy", "h:1"}, &stderr)
 		require.True(t, ok, stderr.String())
 		assert.Equal(t, "twemproxy", cfg.profile.Name())
-		assert.Equal(t, dayEvents, cfg.events, "real servers are fast")
+		assert.Equal(t, maxEvents, cfg.events, "real servers are fast")
 	})
 }
 

@@ -22,7 +22,7 @@ func small(t *testing.T, profile, acts string) config {
 	t.Helper()
 	p, err := proxycompat.Lookup(profile)
 	require.NoError(t, err)
-	return config{profile: p, acts: acts, events: 600, sample: 100, reports: "-"}
+	return config{profile: p, acts: acts, events: 600, sample: 100}
 }
 
 // servers starts a Redis and a proxy that are reached by address, like real servers.
@@ -53,9 +53,9 @@ func played(t *testing.T, ctx context.Context, cfg config) (code int, stdout, st
 func opened(t *testing.T, cfg config) (*rehearsal, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
-	r := &rehearsal{cfg: cfg, screen: newScreen(&out, &out)}
+	r := &rehearsal{cfg: cfg, stdout: &out, stderr: &out}
 	require.NoError(t, r.open(t.Context()))
-	t.Cleanup(func() { assert.NoError(t, r.close()) })
+	t.Cleanup(func() { assert.NoError(t, r.stage.close()) })
 	return r, &out
 }
 

@@ -6,8 +6,7 @@
 //	go run ./examples/rehearsal
 //
 // With -legacy and -proxy it uses real servers. All keys, including those of the shadow, have a
-// random prefix, and are deleted at the end. They expire, except the markers of act F. It writes no
-// files except the reports of the shadow: into a new temporary folder, or as -report says.
+// random prefix, and are deleted at the end. They expire, except the markers of act F. It writes no files.
 package main
 
 import (
@@ -63,8 +62,6 @@ type config struct {
 	legacy, proxy string // both or none; none: everything runs in this process
 	profile       *proxycompat.Profile
 	events        int
-	reports       string // folder for the shadow reports; "": a new one; "-": none
-	metrics       string // HOST:PORT of the metrics; "": none
 
 	// For tests:
 	acts     string // the letters of the acts to play
@@ -83,8 +80,8 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 	fs := flag.NewFlagSet("rehearsal", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.Usage = func() {
-		say(stderr, "Play the migration from WATCH to lock-guarded updates, from end to end.\n")
-		say(stderr, "Without -legacy and -proxy everything runs in this process.\n\n")
+		printf(stderr, "Play the migration from WATCH to lock-guarded updates, from end to end.\n")
+		printf(stderr, "Without -legacy and -proxy everything runs in this process.\n\n")
 		fs.PrintDefaults()
 	}
 	var profile string
@@ -92,11 +89,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 	fs.StringVar(&cfg.proxy, "proxy", "", "`HOST:PORT` of a proxy for the service as it shall be")
 	fs.StringVar(&profile, "profile", "codis", "what the proxy is: the `NAME` of a profile of proxycompat,\n"+
 		"as predixy or codis@3.2, or a profile file (.yaml, .yml, .json)")
-	fs.IntVar(&cfg.events, "events", 0, fmt.Sprintf("how many `EVENTS` to play, %d at most (default 2000, or all on real servers)", dayEvents))
-	fs.StringVar(&cfg.reports, "report", "", "`FOLDER` for the reports of the shadow, - for none; "+
-		"without this flag, a new one\namong the temporary files of the system")
-	fs.StringVar(&cfg.metrics, "metrics", "", "`HOST:PORT` at which to serve the metrics of the stores and the shadow while the acts\nplay, "+
-		"such as 127.0.0.1:0 for a free port")
+	fs.IntVar(&cfg.events, "events", 0, fmt.Sprintf("how many `EVENTS` to play, %d at most (default 2000, or all on real servers)", maxEvents))
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return cfg, exitOK, false
@@ -104,7 +97,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, code int, ok bool)
 		return cfg, exitUsage, false // Parse has printed the reason
 	}
 	if err := cfg.complete(profile, fs.Args()); err != nil {
-		say(stderr, "rehearsal: %v\n", err)
+		printf(stderr, "rehearsal: %v\n", err)
 		return cfg, exitUsage, false
 	}
 	return cfg, exitOK, true
@@ -115,7 +108,7 @@ func (c *config) complete(profile string, rest []string) (err error) {
 	if c.acts, c.sample = "ABCDEF", 300; c.events == 0 {
 		c.events = 2000
 		if c.proxy != "" {
-			c.events = dayEvents
+			c.events = maxEvents
 		}
 	}
 	host, port, bad := net.SplitHostPort(c.proxy)
@@ -126,8 +119,8 @@ func (c *config) complete(profile string, rest []string) (err error) {
 		return errors.New("-legacy and -proxy belong together: give both, or none to run in this process")
 	case c.proxy != "" && (bad != nil || host == "" || port == ""):
 		return fmt.Errorf("-proxy is %q; use HOST:PORT", c.proxy)
-	case c.events < 500 || c.events > dayEvents:
-		return fmt.Errorf("-events is %d; use 500 to %d", c.events, dayEvents)
+	case c.events < 500 || c.events > maxEvents:
+		return fmt.Errorf("-events is %d; use 500 to %d", c.events, maxEvents)
 	}
 	if c.profile, err = profilefile.Open(profile); err != nil {
 		return err
@@ -141,9 +134,4 @@ func (c *config) complete(profile string, rest []string) (err error) {
 			"Config.Commit with lockupdate.Probe", profile, rule.Why)
 	}
 	return nil
-}
-
-// say writes to stderr and ignores failures.
-func say(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, format, args...)
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,22 +11,41 @@ import (
 	"github.com/unwatch/unwatch/cutover"
 )
 
+// leg is a part of act F: its stage, and the share of the events after which it ends.
+type leg struct {
+	name  string
+	until int // percent of the events
+	stage cutover.Stage
+
+	moved, onNew int           // keys that moved, and keys in the new store at its end
+	pause        time.Duration // the longest
+}
+
+// legs returns the way of the data. Keys move when they are updated, so only a part of them goes
+// back in the third leg. The last leg updates each key once more, without a change.
+func legs() []leg {
+	return []leg{
+		{name: "follow", until: 20},
+		{name: "copying 50 %", until: 45, stage: cutover.Stage{Phase: cutover.Copying, Percent: 50}},
+		{name: "reverse", until: 65, stage: cutover.Stage{Phase: cutover.Reverse}},
+		{name: "copying 100 %", until: 100, stage: cutover.Stage{Phase: cutover.Copying, Percent: 100}},
+		{name: "last pass", stage: cutover.Stage{Phase: cutover.Copying, Percent: 100}},
+	}
+}
+
 // moves is the Source of the stage, and a record of the moves.
 type moves struct {
 	run  *run
 	legs []leg
 	in   []int // by event: the leg in which it began
 
-	mu   sync.Mutex
-	seen map[string]*move // by key and the nonce of the marker that the value replaces
+	mu     sync.Mutex
+	sealed map[string]time.Time // when a seal was sent; the zero time once its value has arrived
+	onNew  map[string]bool      // by key
 }
 
-// move is the time for which no store served a key.
-type move struct {
-	key            string
-	toNew          bool
-	sealed, filled time.Time // seal sent, and reply to the fill; the zero time until then
-	leg            int       // of the reply
+func newMoves(x *run) *moves {
+	return &moves{run: x, legs: legs(), in: make([]int, len(x.stream)), sealed: map[string]time.Time{}, onNew: map[string]bool{}}
 }
 
 // leg returns the index of the present leg.
@@ -42,18 +59,37 @@ func (m *moves) leg() (i int) {
 // Stage implements cutover.Source.
 func (m *moves) Stage(context.Context) (cutover.Stage, error) { return m.legs[m.leg()].stage, nil }
 
-// recorded notes in which leg an event began.
-type recorded struct {
-	chat
-	*moves
+// seal notes the first seal for a reservation of the other store.
+func (m *moves) seal(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, sent := m.sealed[id]; !sent {
+		m.sealed[id] = time.Now()
+	}
 }
 
-func (s recorded) apply(ctx context.Context, e event) (int, error) {
-	s.in[e.ID] = s.leg()
-	return s.chat.apply(ctx, e)
+// fill counts the first fill of a reservation: another process may fill, too.
+func (m *moves) fill(id, key string, toNew bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	began := m.sealed[id]
+	if began.IsZero() {
+		return
+	}
+	i := m.leg()
+	m.sealed[id] = time.Time{}
+	m.legs[i].moved++
+	m.legs[i].pause = max(m.legs[i].pause, time.Since(began))
+	if m.onNew[key] = toNew; !toNew {
+		delete(m.onNew, key)
+	}
+	for ; i < len(m.legs); i++ {
+		m.legs[i].onNew = len(m.onNew)
+	}
 }
 
-// mover is a hook that notes the seals and fills of one client.
+// mover is a hook that notes the seals and fills of one client: scripts with the words key, step and
+// nonce, and for a seal the nonce of the other store's reservation.
 type mover struct {
 	*moves
 	toNew bool
@@ -67,72 +103,16 @@ func (mover) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPi
 
 func (m mover) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		began := time.Now()
+		words := cmd.Args()
+		if len(words) > 7 && words[4] == "seal" {
+			m.seal(fmt.Sprint(words[3], words[6]))
+		}
 		err := next(ctx, cmd)
-		if c, ok := cmd.(interface{ Slice() ([]any, error) }); ok && err == nil && len(cmd.Args()) > 7 {
-			if state, _ := c.Slice(); len(state) > 1 {
-				m.note(cmd.Args()[3:], state, began)
+		if c, ok := cmd.(interface{ Slice() ([]any, error) }); ok && err == nil && len(words) > 7 && words[4] == "fill" {
+			if state, _ := c.Slice(); len(state) > 1 && state[0] == "open" {
+				m.fill(fmt.Sprint(words[3], words[5]), fmt.Sprint(words[3]), m.toNew)
 			}
 		}
 		return err
 	}
-}
-
-// note records a seal or a fill that succeeded: the words are key, step, nonce, and for a seal the
-// nonce of the other store's marker.
-func (m mover) note(words, state []any, began time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	at := func(nonce any) *move {
-		id := fmt.Sprint(words[0], nonce)
-		if m.seen[id] == nil {
-			m.seen[id] = &move{key: fmt.Sprint(words[0])}
-		}
-		return m.seen[id]
-	}
-	switch {
-	case words[1] == "seal" && state[0] == "sealed" && state[1] == words[2]:
-		at(words[3]).sealed = began
-	case words[1] == "fill" && state[0] == "open":
-		if f := at(words[2]); f.filled.IsZero() { // another process may fill, too
-			f.toNew, f.filled, f.leg = m.toNew, time.Now(), m.leg()
-		}
-	}
-}
-
-// movesRow is a row of the table of act F.
-type movesRow struct {
-	name                 string
-	updates, lost, moved int
-	onNew                int           // keys that had their home in the new store at its end
-	pause                time.Duration // the longest
-}
-
-// rows returns a row for each leg.
-func (m *moves) rows() []movesRow {
-	rows := make([]movesRow, len(m.legs))
-	for i, fate := range m.run.fates {
-		if fate == acknowledged {
-			rows[m.in[i]].updates++
-		}
-	}
-	for _, id := range m.run.audit.Lost {
-		rows[m.in[id]].lost++
-	}
-	order := slices.SortedFunc(maps.Values(m.seen), func(a, b *move) int { return a.filled.Compare(b.filled) })
-	onNew := map[string]bool{}
-	for i := range rows {
-		row := &rows[i]
-		row.name = m.legs[i].name
-		for _, f := range order {
-			if f.leg == i && !f.filled.IsZero() && !f.sealed.IsZero() {
-				row.moved++
-				row.pause = max(row.pause, f.filled.Sub(f.sealed))
-				onNew[f.key] = f.toNew
-			}
-		}
-		maps.DeleteFunc(onNew, func(_ string, there bool) bool { return !there })
-		row.onNew = len(onNew)
-	}
-	return rows
 }

@@ -14,10 +14,8 @@ import (
 	"github.com/unwatch/unwatch/rmw/driver"
 )
 
-// service is the chat service on any path.
-type service interface {
-	apply(ctx context.Context, e event) (tries int, err error)
-}
+// service applies one event to its room, on any path. It returns the number of attempts.
+type service func(ctx context.Context, e event) (tries int, err error)
 
 // store is a store of Unwatch.
 type store interface {
@@ -37,21 +35,19 @@ func byHand(on *endpoint) path { return path{name: "WATCH by hand", on: on} }
 
 // onCAS is the service on rmw.Store, with WATCH underneath.
 func onCAS(on *endpoint) path {
-	return path{"cas", on, func(rdb *redis.Client) store { return on.metrics.measured("cas", cas.New(rdb, cas.Config{})) }}
+	return path{"cas", on, func(rdb *redis.Client) store { return cas.New(rdb, cas.Config{}) }}
 }
 
 // onLock is the service on lockupdate. Only the store differs.
 func onLock(on *endpoint, name string, cfg lockupdate.Config) path {
-	cfg.LockName, cfg.Observer = lockName, on.metrics.locks()
-	return path{name, on, func(rdb *redis.Client) store { return on.metrics.measured("lockupdate", lockupdate.New(rdb, cfg)) }}
+	cfg.LockName = lockName
+	return path{name, on, func(rdb *redis.Client) store { return lockupdate.New(rdb, cfg) }}
 }
 
 // onLockOnly is the service on the lock alone.
 func onLockOnly(on *endpoint, name string, cfg lockupdate.Config) path {
-	cfg.LockName, cfg.Observer = lockName, on.metrics.locks()
-	return path{name, on, func(rdb *redis.Client) store {
-		return on.metrics.measured("lock only", lockOnly{lockupdate.New(rdb, cfg), rdb})
-	}}
+	cfg.LockName = lockName
+	return path{name, on, func(rdb *redis.Client) store { return lockOnly{lockupdate.New(rdb, cfg), rdb} }}
 }
 
 // lockName keeps the prefix of a key.
@@ -61,10 +57,10 @@ func lockName(key string) string { return key + ":lock" }
 func (p path) process(t *traffic, prefix string) process {
 	rdb := p.on.client(t)
 	if p.open == nil {
-		return process{legacyChat{rdb, prefix}, t, closing(rdb)}
+		return process{legacyChat{rdb, prefix}.apply, t, closing(rdb)}
 	}
 	s := p.open(rdb)
-	return process{newChat(prefixed{s, prefix}), t, closing(s, rdb)} // s waits for releases in flight
+	return process{newChat(prefixed{s, prefix}).apply, t, closing(s, rdb)} // s waits for releases in flight
 }
 
 // closing returns a function that closes all, in order.

@@ -60,7 +60,7 @@ const playAsProgram = "UNWATCH_TEST_REHEARSAL"
 func TestLongWorkOfARehearsal(t *testing.T) {
 	const allocated, work = "\nallocated: ", "%d MB in %d objects, %d collections"
 	if os.Getenv(playAsProgram) != "" {
-		code := mainCode([]string{"-report", "-"})
+		code := mainCode(nil)
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		fmt.Printf(allocated+work+"\n", m.TotalAlloc/1e6, m.Mallocs, m.NumGC)

@@ -13,13 +13,12 @@ import (
 
 // rehearsal is one run of the program.
 type rehearsal struct {
-	cfg     config
-	stage   *stage
-	reports *folder // nil: no reports
-	metrics *metrics
-	screen  *screen
-	stream  []event
-	began   time.Time
+	cfg            config
+	stdout, stderr io.Writer
+	live           bool // stderr is a terminal
+	stage          *stage
+	stream         []event
+	began          time.Time
 
 	legacy                   []*run // runs of act A
 	lock, unguarded, guarded *run   // runs of acts C and D, or nil
@@ -30,14 +29,14 @@ type rehearsal struct {
 
 // play plays all acts and returns the exit code.
 func play(ctx context.Context, cfg config, stdout, stderr io.Writer) int {
-	r := &rehearsal{cfg: cfg, screen: newScreen(stdout, stderr), began: time.Now()}
+	r := &rehearsal{cfg: cfg, stdout: stdout, stderr: stderr, live: terminal(stderr), began: time.Now()}
 	err := r.all(ctx)
 	switch {
 	case ctx.Err() != nil:
 		r.interrupted(err)
 		return exitInterrupted
 	case err != nil:
-		say(stderr, "rehearsal: %v\n", err)
+		printf(stderr, "rehearsal: %v\n", err)
 		if errors.As(err, new(usage)) {
 			return exitUsage
 		}
@@ -52,87 +51,40 @@ func (r *rehearsal) all(ctx context.Context) (err error) {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.stage.close()) }()
 	acts := []func(context.Context) error{r.actLegacy, r.actRefused, r.actSwapped, r.actStalled, r.actShadow, r.actCutover}
 	for i, act := range acts {
-		if ctx.Err() == nil && strings.Contains(r.cfg.acts, "ABCDEF"[i:i+1]) {
+		if strings.Contains(r.cfg.acts, "ABCDEF"[i:i+1]) {
 			if err := act(ctx); err != nil && ctx.Err() == nil { // an interrupted act fails somehow
 				return err
 			}
 		}
+		if ctx.Err() != nil {
+			return nil
+		}
 	}
-	if ctx.Err() == nil {
-		r.closing()
-	}
+	r.closing()
 	return nil
 }
 
-// open prepares the acts, and prints the settings.
+// open starts or reaches the servers, and prints the settings.
 func (r *rehearsal) open(ctx context.Context) (err error) {
-	if r.reports, err = openFolder(r.cfg.reports); err != nil {
-		return usage{err}
-	}
-	if r.metrics, err = openMetrics(ctx, r.cfg.metrics); err != nil {
-		return errors.Join(usage{err}, r.reports.close())
-	}
-	s := r.screen
-	s.line(s.paint(bold, "Unwatch rehearsal: a chat service goes from WATCH to lock-guarded updates"))
-	r.stream = day(r.cfg.events)
+	r.line("Unwatch rehearsal: a chat service goes from WATCH to lock-guarded updates")
+	r.stream = events(r.cfg.events)
 	if r.stage, err = newStage(ctx, r.cfg); err != nil {
-		return errors.Join(err, r.metrics.close(), r.reports.close())
+		return err
 	}
-	r.stage.legacy.metrics, r.stage.proxy.metrics = r.metrics, r.metrics
 	where := "No server is needed: Redis and the proxy run in this process, and the traffic is real, over loopback TCP. All acts take about " +
 		"20 seconds."
 	if r.stage.real {
 		where = fmt.Sprintf("On real servers: Redis %s, proxy %s. All keys begin with %s, and are deleted at the end.",
 			r.stage.legacy.addr, r.stage.proxy.addr, r.stage.prefix)
 	}
-	s.say(0, dim, "%s Played are the first %s of %s events of a day, in %s rooms: one event is one update of a room, "+
+	r.say(0, "%s Played are the first %s of %s events of a day, in %s rooms: one event is one update of a room, "+
 		"which is one key. %d writers work in %d processes, each with a client of its own. After each run the "+
 		"audit looks up every event, by its number, in what is stored.",
-		where, count(len(r.stream)), count(dayEvents), count(len(roomsOf(r.stream))), writers, processes)
-	if r.metrics != nil {
-		s.line("Metrics: http://" + r.metrics.addr + "/metrics")
-	}
+		where, count(len(r.stream)), count(maxEvents), count(len(roomsOf(r.stream))), writers, processes)
 	return nil
-}
-
-func (r *rehearsal) close() error {
-	return errors.Join(r.metrics.close(), r.stage.close(), r.reports.close())
-}
-
-// shown prints the result of a run that must keep its promises.
-func (r *rehearsal) shown(x *run, as string) {
-	if x.audit.clean() {
-		r.outcome(x, green, "every one is there, once")
-	} else {
-		r.outcome(x, red, count(len(x.audit.Lost))+" LOST, "+count(len(x.audit.Doubled))+" doubled")
-	}
-	r.judged(x, as)
-}
-
-// outcome prints one line about a run.
-func (r *rehearsal) outcome(x *run, as style, verdict string) {
-	r.screen.line(fmt.Sprintf("   %-16s%6s acknowledged   %s %4.1f s", x.name, count(x.audit.Acknowledged),
-		r.screen.paint(as, fmt.Sprintf("%-26s", verdict)), x.took.Seconds()))
-}
-
-// judged prints the updates that were not acknowledged, and adds the run to the closing table.
-func (r *rehearsal) judged(x *run, as string) {
-	if n := x.failures.Load(); n > 0 {
-		r.screen.item("", yellow, "%s not acknowledged, the first: %v (event %s)", count(n), x.failed, count(x.failed.ID+1))
-		r.screen.item("", yellow, "%s", strings.ReplaceAll(x.failure.Error(), r.stage.prefix, "…"))
-	}
-	if n := x.audit.Unclear; n > 0 {
-		r.screen.item("", yellow, "of %s it is unknown whether they were written", count(n))
-	}
-	line := x.row(as, "kept", green)
-	if broken := x.kept(); len(broken) > 0 {
-		r.broken = append(r.broken, broken...)
-		line.verdict, line.as = "BROKEN", red
-	}
-	r.rows = append(r.rows, line)
 }
 
 // row is a row of the closing table.
@@ -141,29 +93,58 @@ type row struct {
 	acked, of     int
 	lost, doubled string // "-" if it was not audited
 	verdict       string
-	as            style
 }
 
-func (x *run) row(name, verdict string, as style) row {
-	return row{name, x.audit.Acknowledged, len(x.stream), count(len(x.audit.Lost)), count(len(x.audit.Doubled)), verdict, as}
+func (x *run) row(name, verdict string) row {
+	return row{name, x.audit.Acknowledged, len(x.stream), count(len(x.audit.Lost)), count(len(x.audit.Doubled)), verdict}
+}
+
+// shown prints the result of a run that must keep its promises.
+func (r *rehearsal) shown(x *run, as string) {
+	verdict := "every one is there, once"
+	if !x.audit.clean() {
+		verdict = count(len(x.audit.Lost)) + " LOST, " + count(len(x.audit.Doubled)) + " doubled"
+	}
+	r.outcome(x, verdict)
+	r.judged(x, as)
+}
+
+// outcome prints one line about a run.
+func (r *rehearsal) outcome(x *run, verdict string) {
+	r.line("   %-16s%6s acknowledged   %-26s %4.1f s", x.name, count(x.audit.Acknowledged), verdict, x.took.Seconds())
+}
+
+// judged prints the updates that were not acknowledged, and adds the run to the closing table.
+func (r *rehearsal) judged(x *run, as string) {
+	if n := x.failures.Load(); n > 0 {
+		r.item("", "%s not acknowledged, the first: %v (event %s)", count(n), x.failed, count(x.failed.ID+1))
+		r.item("", "%s", strings.ReplaceAll(x.failure.Error(), r.stage.prefix, "…"))
+	}
+	if n := x.audit.Unclear; n > 0 {
+		r.item("", "of %s it is unknown whether they were written", count(n))
+	}
+	verdict, broken := "kept", x.kept()
+	if len(broken) > 0 {
+		verdict = "BROKEN"
+	}
+	r.broken = append(r.broken, broken...)
+	r.rows = append(r.rows, x.row(as, verdict))
 }
 
 // closing prints the table, the result, and what to do next.
 func (r *rehearsal) closing() {
-	s := r.screen
-	const title = "── What was shown "
-	s.title(title + strings.Repeat("─", wrap.Width-len([]rune(title))))
-	s.line(s.paint(bold, fmt.Sprintf("   %-34s%13s%8s%9s   %s", "run", "acknowledged", "lost", "doubled", "promise")))
+	const title, columns = "── What was shown ", "   %-34s%13s%8s%9s   %s"
+	r.title(title + strings.Repeat("─", wrap.Width-len([]rune(title))))
+	r.line(columns, "run", "acknowledged", "lost", "doubled", "promise")
 	for _, row := range r.rows {
-		s.line(fmt.Sprintf("   %-34s%13s%8s%9s   %s", row.run, count(row.acked), row.lost, row.doubled, s.paint(row.as, row.verdict)))
+		r.line(columns, row.run, count(row.acked), row.lost, row.doubled, row.verdict)
 	}
-	s.line("")
+	r.line("")
 	if len(r.broken) > 0 {
-		s.say(0, red, "VERDICT: A PROMISE WAS BROKEN.")
+		r.line("VERDICT: A PROMISE WAS BROKEN.")
 		for _, b := range r.broken {
-			s.say(3, red, "%s", b)
+			r.say(3, "%s", b)
 		}
-		r.saved()
 		return
 	}
 	text := "VERDICT: every promise was kept."
@@ -180,13 +161,11 @@ func (r *rehearsal) closing() {
 		text += fmt.Sprintf(" Keys moved %s times between the legacy Redis and the proxy under load, both ways, and no update was lost.",
 			count(r.moves))
 	}
-	s.say(0, green, "%s", text)
-	r.saved()
-	s.say(0, dim, "%.1f s in all.", time.Since(r.began).Seconds())
-	s.title("What to do next")
+	r.say(0, "%s", text)
+	r.line("%.1f s in all.", time.Since(r.began).Seconds())
+	r.title("What to do next")
 	for _, step := range steps() {
-		s.say(3, normal, "%s", step[0])
-		s.say(5, bold, "%s", step[1])
+		r.line("   %s\n     %s", step[0], step[1])
 	}
 }
 
@@ -204,28 +183,18 @@ func steps() [][2]string {
 	}
 }
 
-// saved prints the location of the reports.
-func (r *rehearsal) saved() {
-	if r.reports != nil && r.reports.saved > 0 {
-		r.screen.say(0, normal, "Reports of the shadow: %s", r.reports.path)
-	}
-}
-
 // interrupted prints the completed acts. left is the error of the cleanup, or nil.
 func (r *rehearsal) interrupted(left error) {
-	s := r.screen
-	s.title("Interrupted. Done until then:")
+	r.title("Interrupted. Done until then:")
 	if len(r.rows) == 0 {
-		s.line("   nothing yet")
+		r.line("   nothing yet")
 	}
 	for _, row := range r.rows {
-		s.line(fmt.Sprintf("   %-31s%s of %s acknowledged, %s lost, %s doubled",
-			row.run, count(row.acked), count(row.of), row.lost, row.doubled))
+		r.line("   %-31s%s of %s acknowledged, %s lost, %s doubled", row.run, count(row.acked), count(row.of), row.lost, row.doubled)
 	}
-	r.saved()
 	if left != nil && !errors.Is(left, context.Canceled) {
-		s.say(0, red, "%v", left)
+		r.say(0, "%v", left)
 	} else if r.stage != nil && r.stage.real {
-		s.line("All keys of this run were deleted.")
+		r.line("All keys of this run were deleted.")
 	}
 }

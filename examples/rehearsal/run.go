@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,7 +24,7 @@ const (
 
 // process is one process of the service.
 type process struct {
-	service service
+	apply   service
 	traffic *traffic
 	close   func()
 }
@@ -37,7 +36,7 @@ type run struct {
 	procs  []process
 	stalls *stalls // may be nil
 
-	compare func() error // after the stream; may be nil
+	after func() error // after the stream; may be nil
 
 	done, conflicts, failures atomic.Int64 // progress, repeated attempts, and errors
 	failure                   error        // the first one, and its event
@@ -52,24 +51,25 @@ type run struct {
 // interrupted.
 func (r *rehearsal) play(ctx context.Context, x *run, on *endpoint, prefix string) (err error) {
 	x.fates = make([]fate, len(x.stream))
-	stop := r.screen.watch(x.name, len(x.stream), x.done.Load, r.stage.forget)
+	stop := r.watch(x)
 	x.write(ctx)
-	if x.compare != nil && ctx.Err() == nil {
-		err = x.compare()
+	if x.after != nil && ctx.Err() == nil {
+		err = x.after()
 	}
 	for _, p := range x.procs {
 		p.close()
 		x.trips, x.commands = x.trips+p.traffic.trips, x.commands+p.traffic.commands
 	}
 	stop()
+	r.stage.forget()
 	if err != nil {
 		return err
 	}
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 	reader := on.client(&traffic{})
 	defer reader.Close() //nolint:errcheck // has no effect on the run
-	rooms, err := load(after, reader, prefix, roomsOf(x.stream))
+	rooms, err := load(ended, reader, prefix, roomsOf(x.stream))
 	if err == nil {
 		x.audit = judge(x.stream, x.fates, rooms)
 	}
@@ -93,7 +93,7 @@ func (x *run) write(ctx context.Context) {
 	for w := range writers {
 		all.Go(func() {
 			for i, e := range x.stream {
-				if writerOf(e.Member) == w && ctx.Err() == nil && !x.broken() {
+				if e.Member%writers == w && ctx.Err() == nil && !x.broken() {
 					x.one(ctx, i, x.procs[w%len(x.procs)])
 				}
 			}
@@ -103,14 +103,8 @@ func (x *run) write(ctx context.Context) {
 	x.took = time.Since(began)
 }
 
-func writerOf(member string) int {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(member))
-	return int((h.Sum64() ^ h.Sum64()>>29) % writers)
-}
-
 func (x *run) one(ctx context.Context, i int, p process) {
-	tries, err := p.service.apply(ctx, x.stream[i])
+	tries, err := p.apply(ctx, x.stream[i])
 	x.conflicts.Add(int64(max(tries-1, 0)))
 	x.done.Add(1)
 	x.fates[i] = fateOf(err)

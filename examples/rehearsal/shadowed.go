@@ -14,7 +14,7 @@ import (
 
 // shadowRun is a stream that the service handles on cas, with a candidate in the shadow.
 type shadowRun struct {
-	name      string // part of the names of keys and files
+	name      string // part of the names of keys
 	candidate path
 	fault     *fault  // of the candidate; may be nil
 	stalls    *stalls // of the candidate; may be nil
@@ -44,9 +44,8 @@ func (r *rehearsal) shadowed(ctx context.Context, s shadowRun) (x *run, rep *rep
 		p, shadows[i] = r.shadowProcess(s, i)
 		x.procs = append(x.procs, p)
 	}
-	r.metrics.show(shadows)
 	serving, _ := r.prefixes(s.name)
-	x.compare = func() (err error) {
+	x.after = func() (err error) {
 		rep, err = compared(ctx, shadows)
 		return err
 	}
@@ -70,7 +69,7 @@ func (r *rehearsal) shadowProcess(s shadowRun, i int) (process, *shadow.Store) {
 	cfg.Timeout = patient
 	cfg.RedactSecret = []byte(r.stage.prefix) // same in all processes, new in each run
 	store := shadow.New(prefixed{old, serving}, prefixed{next, hidden}, cfg)
-	return process{newChat(store), &traffic{}, func() {
+	return process{newChat(store).apply, &traffic{}, func() {
 		store.Kill("the rehearsal is over") // all calls are compared, or the run was interrupted
 		closing(store, candidate, old, other, rdb)()
 	}}, store

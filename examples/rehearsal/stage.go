@@ -40,7 +40,6 @@ type endpoint struct {
 	name, addr string
 	options    func() *redis.Options
 	keys       sync.Map // every key that was sent
-	metrics    *metrics // of the stores on it; may be nil
 }
 
 // client returns a client; t counts its commands, but for those that a hook refuses.
