@@ -62,7 +62,7 @@ func (n *naive) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (rm
 			select {
 			case n.lock(key) <- struct{}{}:
 				defer func() { <-n.lock(key) }()
-				time.Sleep(time.Millisecond)
+				<-time.After(time.Millisecond) // for the other one to take its first lock
 			case <-ctx.Done():
 				return rmw.TxResult{}, &rmw.Error{Cause: ctx.Err()}
 			}
