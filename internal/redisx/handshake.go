@@ -27,7 +27,7 @@ func GuardHandshakes(client any) {
 }
 
 // guarded has a weak pointer to each client that has the hook.
-var guarded sync.Map
+var guarded sync.Map //nolint:gochecknoglobals // stores share a client, and its hook has no other owner
 
 func once[T any](client *T, do func()) {
 	p := weak.Make(client)

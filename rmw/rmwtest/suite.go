@@ -108,7 +108,7 @@ func (c *check) kinds() []rmw.Kind {
 func (c *check) stores(kind rmw.Kind) bool { return slices.Contains(c.kinds(), kind) }
 
 // names makes key names that no other run of the suite on this storage uses.
-var names atomic.Uint64
+var names atomic.Uint64 //nolint:gochecknoglobals // keys must be unique in the process
 
 // key returns a key no other clause has touched.
 func (c *check) key(kind rmw.Kind) rmw.Key {

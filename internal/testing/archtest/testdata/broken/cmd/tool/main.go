@@ -1,9 +1,0 @@
-package main
-
-import _ "os"
-
-var events = make(chan int)
-
-func init() {}
-
-func main() { <-events }

@@ -1,3 +1,0 @@
-module github.com/unwatch/unwatch/nested
-
-go 1.26

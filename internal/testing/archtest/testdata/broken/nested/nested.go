@@ -1,5 +1,0 @@
-package nested
-
-import _ "golang.org/x/tools/go/packages"
-
-func init() {}

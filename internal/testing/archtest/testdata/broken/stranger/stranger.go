@@ -1,4 +1,0 @@
-/*
-Package stranger has no rule.
-*/
-package stranger
