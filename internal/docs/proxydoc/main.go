@@ -20,7 +20,11 @@ func main() {
 }
 
 func write(docs string) error {
-	pages, err := render()
+	profiles, err := embedded()
+	if err != nil {
+		return err
+	}
+	pages, err := render(profiles)
 	if err != nil {
 		return err
 	}

@@ -20,49 +20,56 @@ var overviewText string
 //go:embed proxy.tmpl
 var proxyText string
 
-// columns are the profiles in the overview, except plain Redis, which permits everything. Codis is the first, as the main
-// target of the toolkit.
-func columns() ([]column, error) {
-	names := slices.DeleteFunc(proxycompat.Names(), func(name string) bool { return name == "redis" })
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
-	var all []column
-	for _, name := range names {
-		for _, version := range versions(name) {
-			p, err := proxycompat.Lookup(name)
-			if err != nil {
-				return nil, err
-			}
-			c := column{base: name, head: p.Title(), profile: p}
+// embedded returns the profiles of package proxycompat.
+func embedded() ([]*proxycompat.Profile, error) {
+	var profiles []*proxycompat.Profile
+	for _, name := range proxycompat.Names() {
+		p, err := proxycompat.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		profiles = append(profiles, p)
+	}
+	return profiles, nil
+}
+
+// behind has the versions of Redis behind a proxy, if they are not 7.0 alone.
+var behind = map[string][]string{
+	"codis": {"3.2", "7.0"},
+	"pika":  {""}, // in front of Pika only
+}
+
+// columns has one or more columns for each profile except plain Redis, which permits everything. Codis, the main target of
+// the toolkit, comes first.
+func columns(profiles []*proxycompat.Profile) ([]column, error) {
+	var codis, others []column
+	for _, p := range profiles {
+		if p.Name() == "redis" {
+			continue
+		}
+		versions, ok := behind[p.Name()]
+		if !ok {
+			versions = []string{"7.0"}
+		}
+		for _, version := range versions {
+			c := column{base: p.Name(), head: p.Title(), profile: p}
 			if version != "" {
+				var err error
 				if c.profile, err = p.Over(version); err != nil {
 					return nil, err
 				}
 			}
-			if len(versions(name)) > 1 {
+			if len(versions) > 1 {
 				c.head += " over Redis " + version
 			}
-			all = append(all, c)
+			if p.Name() == "codis" {
+				codis = append(codis, c)
+			} else {
+				others = append(others, c)
+			}
 		}
 	}
-	return all, nil
-}
-
-func rank(name string) int {
-	if name == "codis" {
-		return 0
-	}
-	return 1
-}
-
-// versions are the common versions of Redis behind a proxy.
-func versions(name string) []string {
-	switch name {
-	case "codis":
-		return []string{"3.2", "7.0"}
-	case "pika":
-		return []string{""} // in front of Pika only
-	}
-	return []string{"7.0"}
+	return append(codis, others...), nil
 }
 
 type column struct {
@@ -84,7 +91,7 @@ type row struct {
 	Commands []string
 }
 
-func render() ([]page, error) {
+func render(profiles []*proxycompat.Profile) ([]page, error) {
 	overview, err := template.New("overview").Funcs(functions()).Parse(overviewText)
 	if err != nil {
 		return nil, err
@@ -93,21 +100,14 @@ func render() ([]page, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, err := columns()
+	columns, err := columns(profiles)
 	if err != nil {
 		return nil, err
 	}
-	lines := matrix(columns)
-	var profiles []*proxycompat.Profile
-	for _, name := range proxycompat.Names() {
-		p, err := proxycompat.Lookup(name)
-		if err != nil {
-			return nil, err
-		}
-		profiles = append(profiles, p)
-	}
+	everywhere, nowhere, lines := matrix(columns)
 	text, err := execute(overview, map[string]any{
-		"Columns": columns, "Lines": lines, "Profiles": profiles, "Commands": len(proxycompat.Commands()),
+		"Columns": columns, "Everywhere": everywhere, "Nowhere": nowhere, "Lines": lines,
+		"Profiles": profiles, "Commands": len(proxycompat.Commands()),
 	})
 	if err != nil {
 		return nil, err
@@ -139,31 +139,49 @@ func functions() template.FuncMap {
 	}
 }
 
-// matrix returns the commands that services use: no modules, no administration.
-func matrix(columns []column) []line {
-	var lines []line
+// matrix returns the commands that services use: no modules, no administration. Commands with one verdict in all columns, ok
+// or refused, need no line.
+func matrix(columns []column) (everywhere, nowhere []string, lines []line) {
 	at := map[string]int{}
-	for _, c := range proxycompat.Commands() {
-		if c.Subcommand() && !spoken(c.Group) || strings.Contains(c.Name, ".") || !slices.Contains(groups(), c.Group) {
+	for _, c := range commands() {
+		name := strings.ReplaceAll(c.Name, " ", "\u00a0")
+		l := line{Group: c.Group}
+		ok, refused := true, true
+		for _, column := range columns {
+			v := column.profile.Rule(c.Name).Verdict
+			ok = ok && v == proxycompat.OK
+			refused = refused && (v == proxycompat.Refused || v == proxycompat.Closes)
+			l.Verdicts = append(l.Verdicts, sign(v))
+		}
+		if ok {
+			everywhere = append(everywhere, name)
 			continue
 		}
-		l := line{Group: c.Group}
-		for _, column := range columns {
-			l.Verdicts = append(l.Verdicts, sign(column.profile.Rule(c.Name).Verdict))
+		if refused {
+			nowhere = append(nowhere, name)
+			continue
 		}
 		id := l.Group + strings.Join(l.Verdicts, "|")
-		i, ok := at[id]
-		if !ok {
+		i, known := at[id]
+		if !known {
 			i = len(lines)
 			at[id] = i
 			lines = append(lines, l)
 		}
-		lines[i].Commands = append(lines[i].Commands, strings.ReplaceAll(c.Name, " ", "\u00a0"))
+		lines[i].Commands = append(lines[i].Commands, name)
 	}
-	slices.SortStableFunc(lines, func(a, b line) int {
+	return everywhere, nowhere, lines
+}
+
+// commands returns the commands of the overview, by group.
+func commands() []proxycompat.Command {
+	all := slices.DeleteFunc(slices.Clone(proxycompat.Commands()), func(c proxycompat.Command) bool {
+		return c.Subcommand() && !spoken(c.Group) || strings.Contains(c.Name, ".") || !slices.Contains(groups(), c.Group)
+	})
+	slices.SortStableFunc(all, func(a, b proxycompat.Command) int {
 		return cmp.Compare(slices.Index(groups(), a.Group), slices.Index(groups(), b.Group))
 	})
-	return lines
+	return all
 }
 
 // spoken reports whether the subcommands of a group have their own lines: those that clients and scripts

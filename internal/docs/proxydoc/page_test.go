@@ -3,7 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +18,9 @@ const docs = "../../../docs"
 
 // The pages match the code.
 func TestPagesAreUpToDate(t *testing.T) {
-	pages, err := render()
+	profiles, err := embedded()
+	require.NoError(t, err)
+	pages, err := render(profiles)
 	require.NoError(t, err)
 	want := map[string]bool{}
 	for _, p := range pages {
@@ -33,20 +37,32 @@ func TestPagesAreUpToDate(t *testing.T) {
 }
 
 // A profile without a column would be missing from the overview without any error.
-func TestEveryProfileHasAColumn(t *testing.T) {
-	all, err := columns()
+func TestNewProfileAddsAColumnAndAPage(t *testing.T) {
+	profiles, err := embedded()
 	require.NoError(t, err)
-	want := slices.DeleteFunc(proxycompat.Names(), func(name string) bool { return name == "redis" })
-	var got []string
-	for _, c := range all {
-		got = append(got, c.base)
-	}
-	assert.ElementsMatch(t, want, slices.Compact(got))
-	pages, err := render()
+	require.Len(t, profiles, len(proxycompat.Names()))
+	before, err := columns(profiles)
 	require.NoError(t, err)
-	for _, name := range want {
-		assert.Contains(t, pages[0].text, "](proxies/"+name+".md) |")
+	for _, p := range profiles {
+		has := slices.ContainsFunc(before, func(c column) bool { return c.base == p.Name() })
+		assert.Equal(t, p.Name() != "redis", has, "column of %s", p.Name())
 	}
+
+	added, err := proxycompat.Twemproxy05().Extend(proxycompat.Changes{
+		Name: "added", Title: "Added",
+		Rules: []proxycompat.RuleChange{{Commands: []string{"GET"}, Verdict: "misrouted", Why: "a test", Source: "a test"}},
+	})
+	require.NoError(t, err)
+	pages, err := render(append(profiles, added))
+	require.NoError(t, err)
+	assert.Equal(t, "proxies/added.md", pages[len(pages)-1].name)
+
+	_, table, _ := strings.Cut(pages[0].text, "\n| group |")
+	head, _, _ := strings.Cut(table, "\n")
+	assert.Equal(t, len(before)+1, strings.Count(head, "](proxies/"))
+	assert.True(t, strings.HasSuffix(head, " [Added](proxies/added.md) |"), head)
+	row := regexp.MustCompile(`\n\| string \| GET \|.*`).FindString(table)
+	assert.Equal(t, strings.Repeat(" ok |", len(before))+" **wrong** |", strings.TrimPrefix(row, "\n| string | GET |"))
 }
 
 func TestWriteToNowhere(t *testing.T) {
