@@ -86,17 +86,6 @@ func (t Table) Text() string {
 	return b.String()
 }
 
-// Markdown returns the table in Markdown.
-func (t Table) Markdown() string {
-	var b strings.Builder
-	b.WriteString("| operation | from | to | when |\n|---|---|---|---|\n")
-	for _, row := range t.Rows {
-		c := row.cells()
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c[0], c[1], c[2], c[3])
-	}
-	return b.String()
-}
-
 func (row Transition) cells() []string {
 	return []string{row.Op, cmp.Or(strings.Join(row.From, ", "), "–"), cmp.Or(row.To, "same"), row.When}
 }

@@ -19,5 +19,5 @@
 //	Touch          open  same
 //	Close          open  closed  by the owner
 //
-// docs/domains.md draws the transitions, and counts the round trips and bytes of an update.
+// docs/domains.md draws the transitions, and has the round trips of an operation.
 package chat

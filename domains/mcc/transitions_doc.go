@@ -25,5 +25,5 @@
 //	Confirm    held            same      the agent still has the session; the epoch follows
 //	Release    reserved, held  same      the session has a later epoch than the slot; removes the slot
 //
-// docs/domains.md draws the transitions, and counts the round trips and bytes of an update.
+// docs/domains.md draws the transitions, and has the round trips of an operation.
 package mcc

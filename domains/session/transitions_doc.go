@@ -25,5 +25,5 @@
 //	SetMerchant    bot, queued, assigned, active, on_hold          same
 //	Fence          bot, queued, assigned, active, on_hold, closed  same      epoch above the given one, unless it is already
 //
-// docs/domains.md draws the transitions, and counts the round trips and bytes of an update.
+// docs/domains.md draws the transitions, and has the round trips of an operation.
 package session

@@ -20,20 +20,6 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// A page can only show counted figures.
-func TestUncountedCosts(t *testing.T) {
-	c, err := readCosts()
-	require.NoError(t, err)
-	_, err = c.Of("chat Join", 11, "json", "cas")
-	require.Error(t, err)
-	_, err = c.Trips("chat Join", 11, "json", "cas")
-	require.Error(t, err)
-}
-
-func TestBytes(t *testing.T) {
-	assert.Equal(t, []string{"999 B", "1.0 KB", "10 KB"}, []string{bytes(999), bytes(1_000), bytes(10_000)})
-}
-
 // Writing succeeds in the given folder, or returns an error.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()

@@ -24,59 +24,42 @@ type entity struct {
 	Package string
 	Title   string
 	Tables  []domains.Table
-	// Update is the operation whose cost is shown for Sizes, in units of Of.
-	Update string
-	Sizes  []int
-	Of     string
 }
 
 func entities() []entity {
 	return []entity{
-		{"chat", "A chat room", []domains.Table{chat.Transitions()}, "chat MarkRead", []int{10, 100, 1_000, 10_000}, "members"},
-		{"session", "A customer-service session", []domains.Table{session.Transitions()}, "session Reply", []int{1}, "session"},
-		{
-			"mcc", "An agent, and the slots", []domains.Table{mcc.Transitions(), mcc.SlotTransitions()},
-			"mcc SetAccepting", []int{5, 50, 500}, "slots",
-		},
+		{"chat", "A chat room", []domains.Table{chat.Transitions()}},
+		{"session", "A customer-service session", []domains.Table{session.Transitions()}},
+		{"mcc", "An agent, and the slots", []domains.Table{mcc.Transitions(), mcc.SlotTransitions()}},
 	}
 }
 
-// operation is a row of the page's first table.
+// operation is a row of the table of costs. TestRoundTrips counts Trips at the socket.
 type operation struct {
 	Name  string
-	Size  int
-	Title string
+	Made  string // of reads and updates
+	Trips int
 }
 
 func operations() []operation {
 	return []operation{
-		{"chat Get", 10, "`chat` Get"},
-		{"chat Join", 10, "`chat` Join"},
-		{"chat Post", 10, "`chat` Post"},
-		{"session Reply", 1, "`session` Reply"},
-		{"mcc SetAccepting", 5, "`mcc` SetAccepting"},
-		{"desk Open", 1, "`desk` Open: 2 reads, 3 updates"},
-		{"desk Assign", 5, "`desk` Assign: 1 read, 3 updates"},
-		{"desk Transfer", 5, "`desk` Transfer: 1 read, 4 updates"},
-		{"desk Close", 5, "`desk` Close: 3 updates"},
-		{"desk Reap", 5, "`desk` Reap: 1 read, and 1 for each slot; 1 update if any is wrong"},
+		{"chat Get", "1 read", 1},
+		{"chat Join", "1 update", 3},
+		{"desk Open", "2 reads, 3 updates", 11},
+		{"desk Assign", "1 read, 3 updates", 10},
+		{"desk Transfer", "1 read, 4 updates", 13},
+		{"desk Close", "3 updates", 9},
+		{"desk Reap", "1 read, and 1 for each of 4 slots; 1 update if any is wrong", 5},
 	}
 }
 
 func render() ([]file, error) {
-	costs, err := readCosts()
-	if err != nil {
-		return nil, err
-	}
-	page, err := template.New("domains").Funcs(template.FuncMap{"bytes": bytes}).Parse(pageText)
+	page, err := template.New("domains").Parse(pageText)
 	if err != nil {
 		return nil, err
 	}
 	var b strings.Builder
-	if err := page.Execute(&b, map[string]any{
-		"Entities": entities(), "Costs": costs, "Operations": operations(),
-		"Layouts": layouts(),
-	}); err != nil {
+	if err := page.Execute(&b, map[string]any{"Entities": entities(), "Operations": operations()}); err != nil {
 		return nil, err
 	}
 	files := []file{{"docs/domains.md", b.String()}}
@@ -90,10 +73,6 @@ func render() ([]file, error) {
 	return files, nil
 }
 
-func layouts() []domains.Layout {
-	return []domains.Layout{domains.JSON, domains.Hash, domains.HashByVersion}
-}
-
 // packageDoc returns a Go file whose comment continues the package's doc.
 func packageDoc(e entity) (string, error) {
 	var b strings.Builder
@@ -105,7 +84,7 @@ func packageDoc(e entity) (string, error) {
 		}
 		b.WriteString("//\n")
 	}
-	fmt.Fprintf(&b, "// docs/domains.md draws the transitions, and counts the round trips and bytes of an update.\npackage %s\n", e.Package)
+	fmt.Fprintf(&b, "// docs/domains.md draws the transitions, and has the round trips of an operation.\npackage %s\n", e.Package)
 	text, err := format.Source([]byte(b.String()))
 	return string(text), err
 }
