@@ -74,8 +74,8 @@ rehearsal-real: servers ## Play the whole migration against real servers and a r
 proxies: ## Write docs/proxies.md and docs/proxies from the profiles
 	go run ./internal/docs/proxydoc docs
 
-scale: ## Write docs/scale.md: how up to 1,000 processes wait for one lock, in a model; needs no server
-	go run ./lockupdate/internal/poll/scale > scale.md && mv scale.md docs/scale.md
+scale: ## Write docs/results/scale.md: how up to 1,000 processes wait for one lock, in a model; needs no server
+	go run ./lockupdate/internal/poll/scale > scale.md && mv scale.md docs/results/scale.md
 
 domains: ## Write docs/domains.md and the transition tables of the packages' docs
 	go run ./internal/docs/domaindoc .

@@ -1,5 +1,5 @@
 // Command scale plays how many processes wait for the same locks, in a model on virtual time that
-// uses the schedule of lockupdate itself, and writes docs/scale.md to its
+// uses the schedule of lockupdate itself, and writes docs/results/scale.md to its
 // standard output; make scale does that.
 package main
 

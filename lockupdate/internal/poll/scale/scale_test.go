@@ -114,12 +114,12 @@ func withStores(t *testing.T, l load) figures {
 	return f
 }
 
-// docs/scale.md is what the command writes.
+// docs/results/scale.md is what the command writes.
 func TestLongPageIsUpToDate(t *testing.T) {
 	long.Only(t)
 	var now strings.Builder
 	require.NoError(t, write(&now, played()))
-	page, err := os.ReadFile("../../../../docs/scale.md")
+	page, err := os.ReadFile("../../../../docs/results/scale.md")
 	require.NoError(t, err)
 	assert.True(t, now.String() == string(page), "run: make scale")
 }
