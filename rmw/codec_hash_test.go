@@ -260,6 +260,7 @@ func agree[F any](t *testing.T, accepted bool, samples ...F) {
 	}
 }
 
+// A decoded hash survives a round trip; an error is one short line.
 func FuzzHashDecode(f *testing.F) {
 	f.Add("state", "open", "calls", "1")
 	f.Add("calls", "-9223372036854775809", "seen", "yesterday")

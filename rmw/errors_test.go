@@ -113,6 +113,7 @@ type failing struct{ rmw.Store }
 
 func (failing) Read(context.Context, rmw.Key) (rmw.Value, error) { return rmw.String("x"), nil }
 
+// An error about any key is one short line.
 func FuzzKeyError(f *testing.F) {
 	for _, name := range []string{
 		"", "room:7", "\r\n-ERR forged\r\n", "\x00\x1b[31mred", "quote \" and \\", "\xff\xfe", "\u2028\u2029\u0085\u202e",

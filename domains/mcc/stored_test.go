@@ -57,6 +57,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// A stored agent keeps the rules and accepts operations, or is undecodable.
 func FuzzDecode(f *testing.F) {
 	entities.Seed[mcc.Agent](f,
 		full,

@@ -156,6 +156,7 @@ func TestMixedFleet(t *testing.T) {
 	})
 }
 
+// A stored session keeps the rules and accepts operations, or is undecodable.
 func FuzzDecodeSession(f *testing.F) {
 	for _, status := range session.Transitions().States() {
 		document, _ := json.Marshal(older(status))

@@ -151,6 +151,7 @@ func TestWireFormatOfVisitor(t *testing.T) {
 	})
 }
 
+// A stored visitor keeps the rules and accepts operations, or is undecodable.
 func FuzzDecodeVisitor(f *testing.F) {
 	entities.Seed[session.Visitor](f, `{"id":"v","session_id":"s","state":"held"}`,
 		`{"id":"v","session_id":"s","state":"reserved","until":253402300799999,"epoch":9007199254740991,"foreign":`+entities.Foreign+`}`,

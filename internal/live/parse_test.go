@@ -48,6 +48,7 @@ func TestParseInfo(t *testing.T) {
 	}
 }
 
+// Any INFO is counted.
 func FuzzParseInfo(f *testing.F) {
 	for _, name := range []string{"info-3.2.txt", "info-6.2.txt", "info-7.0.txt", "info-8.0.txt"} {
 		f.Add(sample(f, name))
@@ -82,6 +83,7 @@ func TestParseClients(t *testing.T) {
 	assert.Equal(t, int64(90061), all[1].Age)
 }
 
+// Any CLIENT LIST is counted.
 func FuzzParseClients(f *testing.F) {
 	f.Add(sample(f, "clients.txt"))
 	f.Fuzz(func(t *testing.T, text string) {
@@ -176,6 +178,7 @@ func TestParseMonitorLine(t *testing.T) {
 	}
 }
 
+// Any line of MONITOR is counted.
 func FuzzMonitorLine(f *testing.F) {
 	f.Add(`+1700000000.123456 [0 10.0.0.7:51234] "SET" "a b" "x\"] \\ \x00"`)
 	f.Add(`1700000000.123456 [0 lua] "publish" "c" "\x"`)

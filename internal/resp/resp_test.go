@@ -139,6 +139,7 @@ func TestReplyParts(t *testing.T) {
 	}
 }
 
+// Scanning and reading a command agree, and the command can be sent again.
 func FuzzCommand(f *testing.F) {
 	f.Add(resp.AppendCommand(nil, "SET", "k", "v"))
 	f.Add([]byte("*3\r\n$3\r\nSET\r\n$-1\r\n"))
@@ -166,6 +167,7 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
+// A reply survives a round trip.
 func FuzzReply(f *testing.F) {
 	f.Add([]byte("*2\r\n:1\r\n$1\r\na\r\n"))
 	f.Add([]byte("%1\r\n+a\r\n|1\r\n+a\r\n+b\r\n_\r\n"))

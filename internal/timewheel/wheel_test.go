@@ -32,6 +32,7 @@ func TestWheelMatchesSortedList(t *testing.T) {
 	assert.Greater(t, fired, 10_000, "the scripts hardly fire anything")
 }
 
+// Each timer fires once, in its tick.
 func FuzzWheel(f *testing.F) {
 	for seed := range uint64(5) {
 		f.Add(randomScript(seed, 300))

@@ -143,6 +143,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// A profile file is a profile or a meaningful error.
 func FuzzExtend(f *testing.F) {
 	for _, seed := range []string{
 		"", everyKey, "\ufeffname: a\r\nbase: codis\r\n", "{\n\t\"name\": \"a\",\n\t\"base\": \"redis\"\n}",

@@ -154,6 +154,7 @@ func TestFindingInOneLine(t *testing.T) {
 	assert.Equal(t, "line 3: undeclared-key: GET: why; instead: that", f.String())
 }
 
+// Any text is checked, or is reported as invalid Lua.
 func FuzzCheckScript(f *testing.F) {
 	for _, seed := range []string{
 		"", "#!lua\nreturn 1", "return redis.call('GET', KEYS[1])", "for i, k in ipairs(KEYS) do redis.pcall('DEL', k) end",
