@@ -194,7 +194,7 @@ func TestMutants(t *testing.T) {
 
 // The guide lists all faults.
 func TestGuideListsMutants(t *testing.T) {
-	guide, err := os.ReadFile("../docs/shadow.md")
+	guide, err := os.ReadFile("../docs/results/shadow.md")
 	require.NoError(t, err)
 	for _, m := range faults() {
 		of := strings.SplitN(m.want, " ", 3)
@@ -202,7 +202,7 @@ func TestGuideListsMutants(t *testing.T) {
 		if of[2] != "" {
 			row += "`" + of[2] + "` "
 		}
-		assert.True(t, strings.Contains(string(guide), row+"|\n"), "docs/shadow.md lacks the row %q", row+"|")
+		assert.True(t, strings.Contains(string(guide), row+"|\n"), "docs/results/shadow.md lacks the row %q", row+"|")
 	}
 }
 
