@@ -77,9 +77,8 @@ type column struct {
 	profile    *proxycompat.Profile
 }
 
-// line is a row of the overview: commands of a group with the same rules in all proxies.
+// line is a row of the overview: commands with the same verdicts.
 type line struct {
-	Group    string
 	Commands []string
 	Verdicts []string
 }
@@ -133,6 +132,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"cell": func(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(s) },
 		"join": func(s []string) string { return strings.Join(s, " ") },
+		"list": func(s []string) string { return strings.Join(s, ", ") },
 		"head": func(c column) string { return c.head },
 		"link": func(c column) string { return "proxies/" + c.base + ".md" },
 		"dash": func(s string) string { return cmp.Or(s, "–") },
@@ -145,7 +145,7 @@ func matrix(columns []column) (everywhere, nowhere []string, lines []line) {
 	at := map[string]int{}
 	for _, c := range commands() {
 		name := strings.ReplaceAll(c.Name, " ", "\u00a0")
-		l := line{Group: c.Group}
+		var l line
 		ok, refused := true, true
 		for _, column := range columns {
 			v := column.profile.Rule(c.Name).Verdict
@@ -161,7 +161,7 @@ func matrix(columns []column) (everywhere, nowhere []string, lines []line) {
 			nowhere = append(nowhere, name)
 			continue
 		}
-		id := l.Group + strings.Join(l.Verdicts, "|")
+		id := strings.Join(l.Verdicts, "|")
 		i, known := at[id]
 		if !known {
 			i = len(lines)

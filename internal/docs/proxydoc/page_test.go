@@ -57,12 +57,12 @@ func TestNewProfileAddsAColumnAndAPage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "proxies/added.md", pages[len(pages)-1].name)
 
-	_, table, _ := strings.Cut(pages[0].text, "\n| group |")
+	_, table, _ := strings.Cut(pages[0].text, "\n| commands |")
 	head, _, _ := strings.Cut(table, "\n")
 	assert.Equal(t, len(before)+1, strings.Count(head, "](proxies/"))
 	assert.True(t, strings.HasSuffix(head, " [Added](proxies/added.md) |"), head)
-	row := regexp.MustCompile(`\n\| string \| GET \|.*`).FindString(table)
-	assert.Equal(t, strings.Repeat(" ok |", len(before))+" **wrong** |", strings.TrimPrefix(row, "\n| string | GET |"))
+	row := regexp.MustCompile(`\n\| GET \|.*`).FindString(table)
+	assert.Equal(t, strings.Repeat(" ok |", len(before))+" **wrong** |", strings.TrimPrefix(row, "\n| GET |"))
 }
 
 func TestWriteToNowhere(t *testing.T) {
