@@ -15,8 +15,6 @@ var (
 	codeSpan   = regexp.MustCompile("``[^`]*(?:`[^`]+)*``|`[^`]*`")
 	inline     = regexp.MustCompile(`\]\(\s*<?([^)\s>]*)>?[^)]*\)`)
 	definition = regexp.MustCompile(`^\s{0,3}\[[^\]^]+\]:\s*<?([^\s>]+)>?`)
-	html       = regexp.MustCompile(`(?i)<(?:a|img)\b[^>]*\b(?:href|src)\s*=\s*["']([^"']*)["']`)
-	htmlAnchor = regexp.MustCompile(`(?i)<[a-z0-9]+\b[^>]*\b(?:id|name)\s*=\s*["']([^"']*)["']`)
 	scheme     = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:|^//`)
 )
 
@@ -24,7 +22,7 @@ var (
 func (c *checker) checkLinks(doc *document) {
 	for _, l := range doc.prose {
 		text := codeSpan.ReplaceAllString(l.text, "")
-		for _, pattern := range []*regexp.Regexp{inline, definition, html} {
+		for _, pattern := range []*regexp.Regexp{inline, definition} {
 			for _, found := range pattern.FindAllStringSubmatch(text, -1) {
 				c.checkLink(doc, l.number, found[1])
 			}
@@ -83,11 +81,6 @@ func (d *document) anchors() map[string]bool {
 			anchor = first + "-" + strconv.Itoa(n)
 		}
 		anchors[anchor] = true
-	}
-	for _, l := range d.prose {
-		for _, found := range htmlAnchor.FindAllStringSubmatch(l.text, -1) {
-			anchors[found[1]] = true
-		}
 	}
 	return anchors
 }
