@@ -92,7 +92,7 @@ func noTransactor(store Store, keys []Key) error {
 	return e
 }
 
-// TransactFor is [Transact] with a result of fn: that of the call whose values are stored.
+// TransactFor is [Transact] with a result of fn, which is that of its last call.
 func TransactFor[T any](
 	ctx context.Context, store Store, fn func(ctx context.Context, tx *Tx) (T, error), keys ...Key,
 ) (T, error) {

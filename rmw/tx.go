@@ -40,7 +40,7 @@ type TxRun struct {
 	misused atomic.Bool
 }
 
-// NewTxRun returns the run of a fn over the keys, whose values were read. read reads a further key; its error ends fn,
+// NewTxRun returns the run of a fn over keys and their values. read reads a further key; its error ends fn,
 // and TxRun.Do returns it. owner is the Store, by which [CheckTx] tells Stores apart.
 func NewTxRun(owner any, keys []Key, values []Value, read func(ctx context.Context, key Key) (Value, error)) *TxRun {
 	r := &TxRun{owner: owner, read: read, entries: make([]Change, len(keys))}
@@ -147,7 +147,7 @@ func (r *TxRun) end() {
 	}
 }
 
-// Changes returns what fn has read and put, once Do has returned nil.
+// Changes returns the keys that fn has read and put, once Do has returned nil.
 func (r *TxRun) Changes() []Change { return r.entries }
 
 // use calls do, unless the Tx is used elsewhere.

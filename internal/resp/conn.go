@@ -69,7 +69,7 @@ func (c *Conn) Do(ctx context.Context, args ...string) (reply Reply, err error) 
 	return reply, err
 }
 
-// Text is Do for a command whose reply is a text.
+// Text is Do for a command with a text as its reply.
 func (c *Conn) Text(ctx context.Context, args ...string) (string, error) {
 	reply, err := c.Do(ctx, args...)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 var _ rmw.Transactor = (*Memory)(nil)
 
-// errChanged ends an attempt whose values are of two moments, or no longer present.
+// errChanged ends an attempt with values of two moments, or with one that is no longer present.
 var errChanged = errors.New("a value has changed")
 
 // Transact implements [rmw.Transactor]. One command reads the named keys, one reads each further key, one checks values
