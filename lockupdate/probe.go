@@ -82,8 +82,8 @@ func about(left, told time.Duration) bool { return told-2*time.Second < left && 
 func (s *Store) tidy(ctx context.Context, key rmw.Key) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if v, err := s.transport.Read(ctx, key); err == nil && v.Exists() {
-		_, _ = s.transport.Commit(ctx, driver.CommitRequest{Key: key, Base: v})
+	if v, err := s.values.Read(ctx, key); err == nil && v.Exists() {
+		_, _ = s.values.Commit(ctx, driver.CommitRequest{Key: key, Base: v})
 	}
 }
 
@@ -107,7 +107,7 @@ func (s *Store) tryCommits(ctx context.Context, key rmw.Key) error {
 		{cur: b, next: none, stored: true},
 		{cur: a, next: b, now: none},
 	} {
-		res, err := s.transport.Commit(ctx, driver.CommitRequest{Key: key, Base: step.cur, Next: step.next, TTL: step.ttl})
+		res, err := s.values.Commit(ctx, driver.CommitRequest{Key: key, Base: step.cur, Next: step.next, TTL: step.ttl})
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *Store) tryCommits(ctx context.Context, key rmw.Key) error {
 		if s.cfg.Commit == CommitGuarded {
 			continue // its scripts are all ours
 		}
-		left, _, err := s.transport.Expiry(ctx, key, 0)
+		left, _, err := s.values.Expiry(ctx, key, 0)
 		if err != nil {
 			return err
 		}

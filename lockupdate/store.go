@@ -15,6 +15,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/holder"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
+	"github.com/unwatch/unwatch/lockupdate/internal/values"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -36,6 +37,7 @@ type Store struct {
 	invalid   error // returned by every call if the Config cannot work
 	gate      *redisx.Gate
 	transport *transport.Transport
+	values    *values.Values
 	keeper    *lease.Keeper
 	queues    *holder.Queues
 	events    events
@@ -81,15 +83,16 @@ func New(rdb Commands, cfg Config) *Store {
 	s.transport = transport.New(rdb, driver.New(driver.Options{
 		Kind: driver.Kind(cfg.Commit), MasterReads: cfg.MasterReads, NotifyRedisson: cfg.NotifyRedisson,
 	}), s.gate, transport.Options{
-		NoBreaker: cfg.NoBreaker, MaxOutage: maxOutage, MaxWait: cfg.MaxWait, WaitForReply: cfg.WaitForReply, MaxAttempts: cfg.MaxAttempts,
+		NoBreaker: cfg.NoBreaker, MaxOutage: maxOutage, MaxWait: cfg.MaxWait, WaitForReply: cfg.WaitForReply,
 		BatchContext:  s.events.batchContext(cfg),
 		CircuitOpened: func(err error) { s.events.emit(event.Event{Kind: event.CircuitOpened, N: 1, Err: err}) },
 	})
+	s.values = values.New(s.transport, cfg.MaxAttempts)
 	observed := cfg.Observer != nil || cfg.Logger != nil
-	s.keeper = lease.NewKeeper(s.transport, s.gate, s.events.emit, lease.Options{
+	s.keeper = lease.NewKeeper(s.transport, s.values, s.gate, s.events.emit, lease.Options{
 		Lease: cfg.Lease, Expiry: cfg.expiry(), MaxHold: cfg.MaxHold, Observed: observed,
 	})
-	s.queues = holder.NewQueues(s.transport, s.keeper, s.gate, s.events.emit, holder.Options{
+	s.queues = holder.NewQueues(s.transport, s.values, s.keeper, s.gate, s.events.emit, holder.Options{
 		Expiry: cfg.expiry(), LockDelay: cfg.LockDelay, MaxWait: cfg.MaxWait, Linger: cfg.Linger, MaxAttempts: cfg.MaxAttempts,
 		Poll: cfg.Poll, NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter, Observed: observed,
 	})
@@ -156,7 +159,7 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	if err == nil {
 		defer s.gate.Leave()
 		var v rmw.Value
-		if v, err = s.transport.Read(ctx, key); err == nil {
+		if v, err = s.values.Read(ctx, key); err == nil {
 			return v, nil
 		}
 	}
@@ -178,7 +181,7 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 		defer s.gate.Leave()
 		var v rmw.Value
 		var left time.Duration
-		if v, left, err = s.transport.Peek(ctx, key); err == nil {
+		if v, left, err = s.values.Peek(ctx, key); err == nil {
 			return v, left, nil
 		}
 	}

@@ -41,7 +41,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 // updateUnlocked is an update without the lock, in two round trips on this goroutine. If
 // the key is contended, the update goes on under the lock.
 func (s *Store) updateUnlocked(ctx context.Context, key rmw.Key, lock string, call *holder.Call) (rmw.Result, error) {
-	value, held, err := s.transport.ReadAndLook(ctx, key, lock)
+	value, held, err := s.values.ReadAndLook(ctx, key, lock)
 	switch {
 	case err != nil:
 		return call.LeaveUnlocked("read", err)

@@ -39,7 +39,7 @@ func (h *holder) commit() {
 		sent = asOf
 	default:
 		var now rmw.Value
-		if now, err = h.queues.transport.Read(ctx, key); err != nil || !now.Equal(b.base) {
+		if now, err = h.queues.values.Read(ctx, key); err != nil || !now.Equal(b.base) {
 			res = driver.CommitResult{Now: now}
 		}
 	}
@@ -74,13 +74,13 @@ func (h *holder) commitContext(calls []*Call, renews bool) (ctx context.Context,
 // write commits a request. With asks it also prolongs the lease and learns whether other
 // processes wait.
 func (h *holder) write(ctx context.Context, r driver.CommitRequest, asks bool) (res driver.CommitResult, err error) {
-	t := h.queues.transport
+	values := h.queues.values
 	if !asks {
-		res, err = t.CommitOnce(ctx, r)
+		res, err = values.CommitOnce(ctx, r)
 	} else {
 		h.readHint()
 		renewal, sent := h.queues.keeper.Renewal(h), h.queues.keeper.Now()
-		res, err = t.CommitOnce(ctx, r, renewal)
+		res, err = values.CommitOnce(ctx, r, renewal)
 		if renewal.Built() {
 			h.renewed(sent, renewal)
 		}
@@ -99,7 +99,7 @@ func (h *holder) foundStored(ctx context.Context, r driver.CommitRequest) bool {
 		if try > 1 && h.queues.transport.Pause(ctx, try) != nil {
 			return false
 		}
-		if now, err := h.queues.transport.Read(ctx, r.Key); err == nil && now.Equal(r.Next) {
+		if now, err := h.queues.values.Read(ctx, r.Key); err == nil && now.Equal(r.Next) {
 			return h.queues.keeper.Err(h.lease) == nil
 		}
 	}

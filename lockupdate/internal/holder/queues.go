@@ -11,12 +11,13 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
+	"github.com/unwatch/unwatch/lockupdate/internal/values"
 )
 
 // NewQueues returns the Queues of a Store.
-func NewQueues(t *transport.Transport, k *lease.Keeper, gate *redisx.Gate, emit event.Sink, o Options) *Queues {
+func NewQueues(t *transport.Transport, v *values.Values, k *lease.Keeper, gate *redisx.Gate, emit event.Sink, o Options) *Queues {
 	return &Queues{
-		options: o, transport: t, keeper: k, gate: gate, emit: emit, ownerIDs: driver.NewOwnerIDs(),
+		options: o, transport: t, values: v, keeper: k, gate: gate, emit: emit, ownerIDs: driver.NewOwnerIDs(),
 		byLock: map[string]*waitQueue{}, contended: map[string]time.Time{},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
+	"github.com/unwatch/unwatch/lockupdate/internal/values"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -41,8 +42,9 @@ func newRig(t *testing.T, o Options) *rig {
 	o.Poll = rmw.Backoff{Base: time.Millisecond, Max: 64 * time.Millisecond}
 	emit := func(event.Event) {}
 	d := driver.New(driver.Options{Kind: driver.IFEQ, MasterReads: true})
-	tr := transport.New(rdb, d, gate, transport.Options{MaxOutage: time.Second, MaxAttempts: o.MaxAttempts})
-	k := lease.NewKeeper(tr, gate, emit, lease.Options{Lease: o.Expiry, Expiry: o.Expiry, MaxHold: time.Minute})
+	tr := transport.New(rdb, d, gate, transport.Options{MaxOutage: time.Second})
+	v := values.New(tr, o.MaxAttempts)
+	k := lease.NewKeeper(tr, v, gate, emit, lease.Options{Lease: o.Expiry, Expiry: o.Expiry, MaxHold: time.Minute})
 	t.Cleanup(func() {
 		for gate.Close() != nil {
 			time.Sleep(time.Second) // the test has panicked under the lock, which ends after MaxHold
@@ -52,7 +54,7 @@ func newRig(t *testing.T, o Options) *rig {
 		require.NoError(t, rdb.Close())
 		require.NoError(t, p.Close())
 	})
-	return &rig{NewQueues(tr, k, gate, emit, o), p}
+	return &rig{NewQueues(tr, v, k, gate, emit, o), p}
 }
 
 // set writes a value without the lock.

@@ -28,6 +28,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
 	"github.com/unwatch/unwatch/lockupdate/internal/poll"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
+	"github.com/unwatch/unwatch/lockupdate/internal/values"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -220,6 +221,7 @@ type Options struct {
 type Queues struct {
 	options   Options
 	transport *transport.Transport
+	values    *values.Values
 	keeper    *lease.Keeper
 	gate      *redisx.Gate
 	emit      event.Sink

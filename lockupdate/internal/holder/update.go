@@ -62,7 +62,7 @@ func (c *Call) callFn(abandon func(*Call)) {
 // UpdateNested is an Update within a critical section of the same lock: the lock is held,
 // and this goroutine reads, calls fn and commits until the guard lets a commit through.
 func (c *Call) UpdateNested(outer *lease.Context) (rmw.Result, error) {
-	given, err := c.queues.transport.Read(c.ctx, c.key)
+	given, err := c.queues.values.Read(c.ctx, c.key)
 	if err != nil {
 		return c.answerAlone("read", err)
 	}
@@ -88,7 +88,7 @@ func (c *Call) callAlone(held *lease.Context, abandon func(*Call)) (writes bool)
 // CommitAlone writes the value of fn if the key still holds the value that fn was given. No other
 // call depends on this commit. It reports whether the call is answered: if not, fn must run again.
 func (c *Call) CommitAlone() (answered bool, err error) {
-	res, err := c.queues.transport.Commit(c.ctx, c.request())
+	res, err := c.queues.values.Commit(c.ctx, c.request())
 	switch {
 	case err != nil:
 		return true, err
@@ -152,7 +152,7 @@ func (c *Call) tryOrphaned() (answered bool, err error) {
 		}
 		return c.CommitAlone()
 	}
-	now, err := c.queues.transport.Read(c.ctx, c.key)
+	now, err := c.queues.values.Read(c.ctx, c.key)
 	switch {
 	case c.err == nil && err != nil:
 		return true, err

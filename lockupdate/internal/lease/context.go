@@ -277,10 +277,9 @@ func (c *Context) drawToken(ctx context.Context) (uint64, error) {
 		if token := c.Drawn(0); token != 0 {
 			return token, nil
 		}
-		t := c.keeper.transport
-		token, err := t.Token(ctx, FencePrefix+c.LockName(), time.Now().UnixMicro(), fenceTTL)
+		token, err := c.keeper.values.Token(ctx, FencePrefix+c.LockName(), time.Now().UnixMicro(), fenceTTL)
 		if err != nil { // drawing twice only skips a number
-			if again, err := t.Again(ctx, try, err); !again {
+			if again, err := c.keeper.transport.Again(ctx, try, err); !again {
 				return 0, err
 			}
 			continue

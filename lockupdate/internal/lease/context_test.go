@@ -35,7 +35,7 @@ func (lockOf) LeaveSection()        {}
 
 // unkept returns a Context of the lock "l", with a lease that no keeper looks after.
 func unkept(parent context.Context) *Context {
-	k := NewKeeper(nil, nil, nil, Options{Lease: time.Hour, MaxHold: time.Hour})
+	k := NewKeeper(nil, nil, nil, nil, Options{Lease: time.Hour, MaxHold: time.Hour})
 	l := &Lease{Value: grant{under: lockOf("l")}}
 	k.wheel.Schedule(l.timer(), time.Hour)
 	return &Context{parent: parent, keeper: k, lock: lockOf("l"), lease: l, depth: 1}
@@ -178,7 +178,7 @@ func TestContextReportsItsLoss(t *testing.T) {
 func newKeeper(t *testing.T, lease time.Duration) *Keeper {
 	gate := redisx.NewGate()
 	require.NoError(t, gate.Enter())
-	k := NewKeeper(nil, gate, func(event.Event) {}, Options{Lease: lease, MaxHold: time.Hour})
+	k := NewKeeper(nil, nil, gate, func(event.Event) {}, Options{Lease: lease, MaxHold: time.Hour})
 	t.Cleanup(func() {
 		assert.Zero(t, k.Len())
 		gate.Leave()

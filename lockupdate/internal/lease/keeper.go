@@ -12,6 +12,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
+	"github.com/unwatch/unwatch/lockupdate/internal/values"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -20,10 +21,10 @@ import (
 const maxRenewals = 256
 
 // NewKeeper returns a Keeper without leases.
-func NewKeeper(t *transport.Transport, gate *redisx.Gate, emit event.Sink, o Options) *Keeper {
+func NewKeeper(t *transport.Transport, v *values.Values, gate *redisx.Gate, emit event.Sink, o Options) *Keeper {
 	tick := min(max(o.Lease/100, 100*time.Microsecond), 10*time.Millisecond)
 	k := &Keeper{
-		transport: t, gate: gate, emit: emit, options: o, tick: tick,
+		transport: t, values: v, gate: gate, emit: emit, options: o, tick: tick,
 		clock: leaseclock.New(), wheel: timewheel.New[grant](tick), renewing: map[*Lease]int{}, notes: map[*Lease]note{},
 		wake: make(chan struct{}, 1),
 	}

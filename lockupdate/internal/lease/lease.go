@@ -16,6 +16,7 @@ import (
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
+	"github.com/unwatch/unwatch/lockupdate/internal/values"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -90,6 +91,7 @@ type Options struct {
 // The loop starts with the first lease and ends when there is none.
 type Keeper struct {
 	transport *transport.Transport
+	values    *values.Values
 	gate      *redisx.Gate
 	emit      event.Sink
 	options   Options

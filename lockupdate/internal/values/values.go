@@ -1,4 +1,6 @@
-package transport
+// Package values reads and writes the values of keys through a transport: reads, guarded commits, expiries
+// and the counters of fencing tokens.
+package values
 
 import (
 	"context"
@@ -9,14 +11,25 @@ import (
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
 
+// Values are the values of one Store. They are safe for concurrent use.
+type Values struct {
+	transport   *transport.Transport
+	maxAttempts int
+}
+
+// New returns the Values that a transport reaches. A Peek or a token without Lua starts again up to
+// maxAttempts times.
+func New(t *transport.Transport, maxAttempts int) *Values { return &Values{t, maxAttempts} }
+
 // Read reads a value.
-func (t *Transport) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
-	c := t.Driver.Read(key)
-	_, err = t.Query(ctx, func() (err error) {
-		v, err = t.Driver.Value(key.Kind, c)
+func (s *Values) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
+	c := s.transport.Driver.Read(key)
+	_, err = s.transport.Query(ctx, func() (err error) {
+		v, err = s.transport.Driver.Value(key.Kind, c)
 		return err
 	}, c)
 	return v, err
@@ -24,11 +37,11 @@ func (t *Transport) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err err
 
 // ReadAndLook reads a value, and reports whether the lock is held, in one flush. A proxy may
 // ask a replica whether the lock is held, or run the commands in any order.
-func (t *Transport) ReadAndLook(ctx context.Context, key rmw.Key, lock string) (v rmw.Value, held bool, err error) {
-	read, exists := t.Driver.Read(key), t.Driver.Exists(lock)
-	_, err = t.Query(ctx, func() (err error) {
+func (s *Values) ReadAndLook(ctx context.Context, key rmw.Key, lock string) (v rmw.Value, held bool, err error) {
+	read, exists := s.transport.Driver.Read(key), s.transport.Driver.Exists(lock)
+	_, err = s.transport.Query(ctx, func() (err error) {
 		n, errLook := exists.Integer()
-		if v, err = t.Driver.Value(key.Kind, read); err == nil {
+		if v, err = s.transport.Driver.Value(key.Kind, read); err == nil {
 			held, err = n > 0, errLook
 		}
 		return err
@@ -39,27 +52,27 @@ func (t *Transport) ReadAndLook(ctx context.Context, key rmw.Key, lock string) (
 // Peek reads a value and how long it has left. Without Lua it asks for the expiry between
 // two reads: it is that of the value which both show. Each command waits for the reply to
 // the one before it, since a proxy may run a pipeline in any order.
-func (t *Transport) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left time.Duration, err error) {
-	if c := t.Driver.Peek(key); c != nil {
-		_, err = t.Query(ctx, func() (err error) {
-			v, left, err = t.Driver.Peeked(key.Kind, c)
+func (s *Values) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left time.Duration, err error) {
+	if c := s.transport.Driver.Peek(key); c != nil {
+		_, err = s.transport.Query(ctx, func() (err error) {
+			v, left, err = s.transport.Driver.Peeked(key.Kind, c)
 			return err
 		}, c)
 		return v, left, err
 	}
-	before, err := t.Read(ctx, key)
+	before, err := s.Read(ctx, key)
 	for attempt := 1; err == nil && before.Exists(); attempt++ {
-		ms, _, errTTL := t.pttl(ctx, key)
+		ms, _, errTTL := s.pttl(ctx, key)
 		if errTTL != nil {
 			return rmw.Value{}, 0, errTTL
 		}
 		var now rmw.Value
-		switch now, err = t.Read(ctx, key); {
+		switch now, err = s.Read(ctx, key); {
 		case err != nil:
 		case ms != -2 && now.Equal(before):
 			left, _ = redisx.Left(ms)
 			return now, left, nil
-		case attempt >= t.options.MaxAttempts:
+		case attempt >= s.maxAttempts:
 			err = fmt.Errorf("%w: it changed %d times while its expiry was asked for", rmw.ErrContended, attempt)
 		}
 		before = now
@@ -68,9 +81,9 @@ func (t *Transport) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left ti
 }
 
 // pttl asks for the expiry of a key, in milliseconds, and returns when it asked.
-func (t *Transport) pttl(ctx context.Context, key rmw.Key) (ms int64, sent time.Time, err error) {
+func (s *Values) pttl(ctx context.Context, key rmw.Key) (ms int64, sent time.Time, err error) {
 	c := driver.PTTL(key.Name)
-	sent, err = t.Query(ctx, func() (err error) {
+	sent, err = s.transport.Query(ctx, func() (err error) {
 		ms, err = c.Integer()
 		return err
 	}, c)
@@ -80,22 +93,12 @@ func (t *Transport) pttl(ctx context.Context, key rmw.Key) (ms int64, sent time.
 // Commit writes a value if the key still holds the base of the request, as soon as the store
 // can be reached. If the key holds something else, Now of the result is that. An error
 // means that nothing was written, unless it is an rmw.ErrOutcomeUnknown.
-func (t *Transport) Commit(ctx context.Context, r driver.CommitRequest) (res driver.CommitResult, err error) {
-	var o Outage
-	for {
-		sent := time.Now()
-		if res, err = t.CommitOnce(ctx, r); !t.Unreached(err) {
-			return res, err
-		}
-		o.Failed(sent)
-		again, ended := t.await(ctx, &o)
-		switch {
-		case ended != nil:
-			return driver.CommitResult{}, ended
-		case !again:
-			return driver.CommitResult{}, err
-		}
-	}
+func (s *Values) Commit(ctx context.Context, r driver.CommitRequest) (res driver.CommitResult, err error) {
+	err = s.transport.UntilReached(ctx, func() error {
+		res, err = s.CommitOnce(ctx, r)
+		return err
+	})
+	return res, err
 }
 
 // CommitOnce is Commit that does not wait for the end of an outage. It sends other
@@ -104,45 +107,36 @@ func (t *Transport) Commit(ctx context.Context, r driver.CommitRequest) (res dri
 // A commit is sent once. Without a reply, a command may run later, when a proxy gets
 // to it; a second commit could be acknowledged now, and the first would still pass the
 // guard once the value is back at Base.
-func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also ...*driver.Command) (res driver.CommitResult, err error) {
+func (s *Values) CommitOnce(ctx context.Context, r driver.CommitRequest, also ...*driver.Command) (res driver.CommitResult, err error) {
 	if !r.Base.Exists() && !r.Next.Exists() {
-		res.Now, err = t.Read(ctx, r.Key)
+		res.Now, err = s.Read(ctx, r.Key)
 		res.Stored = err == nil && !res.Now.Exists()
 		return res, err
 	}
-	if kept, unit := t.Driver.Expiries(); r.TTL == 0 && r.Base.Exists() && r.Next.Exists() && !kept {
+	if kept, unit := s.transport.Driver.Expiries(); r.TTL == 0 && r.Base.Exists() && r.Next.Exists() && !kept {
 		// The commit must set the expiry. That costs a round trip, and undoes a change of the expiry
 		// by another program meanwhile.
 		var gone bool
-		if r.Remaining, gone, err = t.Expiry(ctx, r.Key, unit); err == nil && gone {
-			res.Now, err = t.Read(ctx, r.Key)
+		if r.Remaining, gone, err = s.Expiry(ctx, r.Key, unit); err == nil && gone {
+			res.Now, err = s.Read(ctx, r.Key)
 		}
 		if err != nil || gone {
 			return res, err
 		}
 	}
-	c, err := t.Driver.Commit(r)
+	c, err := s.transport.Driver.Commit(r)
 	if err != nil {
 		return driver.CommitResult{}, err
 	}
-	c.Once = true
-	values := ctx
-	if ctx.Done() != nil {
-		values = context.WithoutCancel(ctx)
+	if err = s.transport.Once(ctx, c, also...); err != nil {
+		return driver.CommitResult{}, err
 	}
-	if ended := t.send(ctx, values, append([]*driver.Command{c}, also...)); ended != nil {
-		reason := rmw.ErrOutcomeUnknown
-		if errors.As(ended, new(*notSent)) {
-			reason = rmw.ErrUnavailable
-		}
-		return driver.CommitResult{}, redisx.Because(reason, errors.Unwrap(ended))
-	}
-	res, err = t.Driver.Committed(r.Key.Kind, c)
+	res, err = s.transport.Driver.Committed(r.Key.Kind, c)
 	switch {
 	case redisx.OutcomeOf(err) == redisx.Unknown:
 		return driver.CommitResult{}, redisx.Because(rmw.ErrOutcomeUnknown, errors.Join(ctx.Err(), err))
 	case err == nil && !res.Stored && !res.Known:
-		res.Now, err = t.Read(ctx, r.Key)
+		res.Now, err = s.Read(ctx, r.Key)
 	}
 	return res, err
 }
@@ -150,8 +144,8 @@ func (t *Transport) CommitOnce(ctx context.Context, r driver.CommitRequest, also
 // Expiry returns the expiry that a commit must set so that the key expires at the same time as before: 0 for
 // never. If the key is gone, nothing may be written: it could come back meanwhile, with
 // another expiry.
-func (t *Transport) Expiry(ctx context.Context, key rmw.Key, unit time.Duration) (left time.Duration, gone bool, err error) {
-	ms, sent, err := t.pttl(ctx, key)
+func (s *Values) Expiry(ctx context.Context, key rmw.Key, unit time.Duration) (left time.Duration, gone bool, err error) {
+	ms, sent, err := s.pttl(ctx, key)
 	left = time.Duration(ms) * time.Millisecond
 	switch {
 	case err != nil:
@@ -171,12 +165,12 @@ func (t *Transport) Expiry(ctx context.Context, key rmw.Key, unit time.Duration)
 }
 
 // Token draws the next fencing token from a counter. The token is at least least.
-func (t *Transport) Token(ctx context.Context, counter string, least int64, ttl time.Duration) (uint64, error) {
-	c := t.Driver.Token(counter, least, ttl)
+func (s *Values) Token(ctx context.Context, counter string, least int64, ttl time.Duration) (uint64, error) {
+	c := s.transport.Driver.Token(counter, least, ttl)
 	if c == nil {
-		return t.tokenByCommit(ctx, rmw.Key{Name: counter, TTL: ttl}, uint64(least))
+		return s.tokenByCommit(ctx, rmw.Key{Name: counter, TTL: ttl}, uint64(least))
 	}
-	if err := t.Do(ctx, new(Outage), c); err != nil {
+	if err := s.transport.Do(ctx, new(transport.Outage), c); err != nil {
 		return 0, err
 	}
 	text, err := c.Text()
@@ -191,13 +185,13 @@ func (t *Transport) Token(ctx context.Context, counter string, least int64, ttl 
 }
 
 // tokenByCommit draws a token without Lua. It contends only with other holders of the lock.
-func (t *Transport) tokenByCommit(ctx context.Context, counter rmw.Key, least uint64) (uint64, error) {
-	last, err := t.Read(ctx, counter)
-	for try := 0; err == nil && try < t.options.MaxAttempts; try++ {
+func (s *Values) tokenByCommit(ctx context.Context, counter rmw.Key, least uint64) (uint64, error) {
+	last, err := s.Read(ctx, counter)
+	for try := 0; err == nil && try < s.maxAttempts; try++ {
 		n, _ := strconv.ParseUint(last.Text(), 10, 64)
 		token := max(n+1, least)
 		var res driver.CommitResult
-		res, err = t.Commit(ctx, driver.CommitRequest{
+		res, err = s.Commit(ctx, driver.CommitRequest{
 			Key: counter, Base: last, Next: rmw.String(strconv.FormatUint(token, 10)), TTL: counter.TTL,
 		})
 		if res.Stored {
