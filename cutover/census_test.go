@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -22,9 +23,9 @@ func beat(t *testing.T, store rmw.Store, source cutover.Source) *cutover.Heartbe
 	return h
 }
 
-func census(t *testing.T, old rmw.Reader) []cutover.Process {
+func census(t *testing.T, old rmw.Reader) []operate.Process {
 	t.Helper()
-	processes, err := cutover.Census(t.Context(), "desk", old)
+	processes, err := operate.Census(t.Context(), "desk", old)
 	require.NoError(t, err)
 	return processes
 }
@@ -38,7 +39,7 @@ func epochs(t *testing.T, old rmw.Reader) (seen []uint64) {
 }
 
 // self is the only process in the census.
-func self(t *testing.T, old rmw.Reader) cutover.Process {
+func self(t *testing.T, old rmw.Reader) operate.Process {
 	t.Helper()
 	processes := census(t, old)
 	require.Len(t, processes, 1)
@@ -90,7 +91,7 @@ func TestCensusForgetsTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := &place{}
 		old.put(censusKey, rmw.Hash(map[string]string{"garbage": "?"}))
-		assert.Equal(t, []cutover.Process{{Name: "garbage", Error: "the heartbeat cannot be decoded"}}, census(t, old))
+		assert.Equal(t, []operate.Process{{Name: "garbage", Error: "the heartbeat cannot be decoded"}}, census(t, old))
 		died := time.Now()
 		for name, at := range map[string]time.Duration{"now": 0, "ahead": time.Hour, "behind": -time.Hour} {
 			text := fmt.Sprintf(`{"epoch":7,"at":%q}`, died.Add(at).Format(time.RFC3339))
@@ -153,7 +154,7 @@ func TestHeartbeatWhileTheStoreFails(t *testing.T) {
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 	_, err = cutover.StartHeartbeat("desk", nil, follow)
 	require.ErrorIs(t, err, rmw.ErrInvalid)
-	_, err = cutover.Census(t.Context(), "{", &place{})
+	_, err = operate.Census(t.Context(), "{", &place{})
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 }
 
@@ -194,10 +195,10 @@ func TestHeartbeatShowsASweep(t *testing.T) {
 		assert.Nil(t, self(t, old).Sweep)
 		cfg := r.old(1)
 		cfg.Rate = 1
-		done := make(chan cutover.Pass)
+		done := make(chan operate.Pass)
 		began := time.Now()
 		go func() {
-			pass, err := p.Sweep(t.Context(), cfg)
+			pass, err := operate.Sweep(t.Context(), p.Store, cfg)
 			assert.NoError(t, err)
 			done <- pass
 		}()
@@ -206,7 +207,7 @@ func TestHeartbeatShowsASweep(t *testing.T) {
 		require.NotNil(t, now.Sweep)
 		assert.WithinDuration(t, began, now.Sweep.Began, time.Second)
 		assert.InDelta(t, now.At.Sub(now.Sweep.Began).Seconds(), now.Sweep.Moved, 3)
-		assert.Equal(t, cutover.Keys{Count: 1}, now.Sweep.TooLarge, "names may be long")
+		assert.Equal(t, operate.Keys{Count: 1}, now.Sweep.TooLarge, "names may be long")
 		pass := <-done
 		assert.NotEmpty(t, pass.TooLarge.Names, "the result has the names")
 		sleep(4 * time.Second)

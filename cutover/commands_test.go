@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/profilefile"
@@ -155,7 +156,7 @@ func TestSweepCommands(t *testing.T) {
 		for _, stage := range []cutover.Stage{forward, reverse} { // loads the scripts
 			r.swept(stage)
 		}
-		half, verified := cutover.Stage{Phase: cutover.Copying, Percent: 50}, cutover.Report{}
+		half, verified := cutover.Stage{Phase: cutover.Copying, Percent: 50}, operate.Report{}
 		for _, tc := range []struct {
 			act  func()
 			want map[string]int

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -39,7 +40,10 @@ func TestProcessStopsAfterEachCommand(t *testing.T) {
 				_, err := p.Update(ctx, room, add("second"))
 				return err
 			},
-			"a sweep": func(ctx context.Context, r *rig, p process) error { _, err := p.Sweep(ctx, r.old(3)); return err },
+			"a sweep": func(ctx context.Context, r *rig, p process) error {
+				_, err := operate.Sweep(ctx, p.Store, r.old(3))
+				return err
+			},
 		} {
 			t.Run(way.name+", "+name, func(t *testing.T) {
 				if way.name == "backward" {
@@ -379,7 +383,7 @@ func TestShadowBeforeCutover(t *testing.T) {
 			assert.Empty(t, op.Findings)
 		}
 		for _, g := range p.preflight(r.both(16)) {
-			assert.NotEqual(t, cutover.GateClosed, g.State, g.Name)
+			assert.NotEqual(t, operate.GateClosed, g.State, g.Name)
 		}
 	})
 }

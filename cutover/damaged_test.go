@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -55,7 +56,7 @@ func TestDamagedMarkers(t *testing.T) {
 							assert.ErrorContains(t, err, "Write the right value to the old store, then delete the key in the new one")
 						}
 						report := p.verify(cfg)
-						assert.Equal(t, cutover.Keys{Count: 1, Names: []string{"room"}}, report.Failed)
+						assert.Equal(t, operate.Keys{Count: 1, Names: []string{"room"}}, report.Failed)
 						require.ErrorIs(t, report.Cause, rmw.ErrWrongKind)
 						if err := p.change(add("x")); err != nil { // the way back of a whole move replaces the marker
 							require.ErrorIs(t, err, rmw.ErrWrongKind, "%v", stage)
@@ -68,7 +69,7 @@ func TestDamagedMarkers(t *testing.T) {
 						assert.Equal(t, before, after)
 						p := r.open(forward)
 						pass := p.sweep(r.old(1))
-						assert.Equal(t, cutover.Keys{Count: 1, Names: []string{"room"}}, pass.Failed)
+						assert.Equal(t, operate.Keys{Count: 1, Names: []string{"room"}}, pass.Failed)
 						require.ErrorIs(t, pass.Cause, rmw.ErrWrongKind)
 						assert.Equal(t, 2, pass.There+pass.Completed)
 						require.NoError(t, p.Close())

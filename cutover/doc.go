@@ -8,9 +8,9 @@
 //		cutover.Side{Store: after, Redis: proxy},
 //		cutover.Config{Stage: stage})
 //
-// The Store moves a key when a process updates it; [Store.Sweep] moves the keys that no process
-// updates, and [Store.Verify] checks all of them. [Publish] changes the stage, [Ready] says whether
-// it may. [Locks] are for critical sections. The command migrate-check cutover does all of this.
+// A service links this package. The Store moves a key when a process updates it, and [Locks] are for
+// critical sections. An operator uses package operate, or the command migrate-check cutover: it publishes the
+// stages, moves the keys that no process updates, and checks all of them.
 //
 // # How a key moves
 //

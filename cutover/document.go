@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/cutover/internal/names"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -29,8 +29,8 @@ func (r refusal) Unwrap() error { return r.error }
 
 var errMalformed = fmt.Errorf("%w: this is no stage document; correct or delete it", rmw.ErrInvalid)
 
-// encode returns the document of a Stage.
-func encode(s Stage) string {
+// Document returns the stage document: the JSON that [FromKey], [FromFile] and [FromHTTP] read.
+func (s Stage) Document() string {
 	text, err := json.Marshal(document{Version: version, Stage: s})
 	if err != nil {
 		panic(err) // no field can fail
@@ -38,9 +38,9 @@ func encode(s Stage) string {
 	return string(text)
 }
 
-// decode returns the Stage of a document. It refuses a member that it does not know: misspelled, it
-// would have no effect.
-func decode(text []byte) (Stage, error) {
+// ParseStage returns the Stage of a document. It refuses a member that it does not know, with an
+// [rmw.ErrInvalid]: misspelled, it would have no effect.
+func ParseStage(text []byte) (Stage, error) {
 	var head struct {
 		Version int `json:"version"`
 	}
@@ -61,14 +61,6 @@ func decode(text []byte) (Stage, error) {
 		return Stage{}, fmt.Errorf("%w: version is %d and epoch is %d; use numbers from 1", errMalformed, d.Version, d.Epoch)
 	}
 	return d.Stage, d.Validate()
-}
-
-// keyOf returns the key of the stage document, in either store. The census has the same hash tag.
-func keyOf(name string) (rmw.Key, error) {
-	if name == "" || strings.ContainsAny(name, "{}") {
-		return rmw.Key{}, fmt.Errorf("%w: the name of the cut-over is %.40q; use one that is not empty, without braces", rmw.ErrInvalid, name)
-	}
-	return rmw.Key{Name: "~cutover:{" + name + "}", Label: "cutover", TTL: rmw.NoTTL}, nil
 }
 
 // errNone means that there is no document.
@@ -102,7 +94,7 @@ func readBoth(ctx context.Context, key rmw.Key, old, new rmw.Reader) []answer {
 
 func decodeText(text []byte, err error) (a answer) {
 	if a.err = err; err == nil {
-		a.stage, a.err = decode(text)
+		a.stage, a.err = ParseStage(text)
 	}
 	return a
 }
@@ -112,4 +104,28 @@ func decodeValue(v rmw.Value, err error) answer {
 		err = errNone
 	}
 	return decodeText([]byte(v.Text()), err)
+}
+
+// Current returns the stage that is published, Follow if there is none. If it can read one store
+// only, it returns that store's stage and an error.
+func Current(ctx context.Context, name string, old, new rmw.Reader) (Stage, error) {
+	key, err := names.Document(name)
+	if err != nil {
+		return Stage{}, err
+	}
+	return greatest(readBoth(ctx, key, old, new))
+}
+
+// greatest returns the stage with the greatest epoch, the old store's if both have the same.
+func greatest(answers []answer) (stage Stage, err error) {
+	for _, a := range answers {
+		switch {
+		case errors.Is(a.err, errNone):
+		case a.err != nil:
+			err = errors.Join(err, a.err)
+		case a.stage.Epoch > stage.Epoch:
+			stage = a.stage
+		}
+	}
+	return stage, err
 }

@@ -20,23 +20,23 @@ func FuzzStageDocument(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		stage, err := decode([]byte(text))
+		stage, err := ParseStage([]byte(text))
 		if err != nil {
 			require.ErrorIs(t, err, rmw.ErrInvalid)
 			return
 		}
 		require.NoError(t, stage.Validate())
-		again, err := decode([]byte(encode(stage)))
+		again, err := ParseStage([]byte(stage.Document()))
 		require.NoError(t, err)
-		assert.Equal(t, encode(stage), encode(again))
+		assert.Equal(t, stage.Document(), again.Document())
 	})
 }
 
 // The document is a contract with other versions, and with files that people write.
 func TestStageDocument(t *testing.T) {
 	assert.Equal(t, `{"version":1,"epoch":3,"stage":"copying","percent":5,"labels":["room"],"freeze":true}`,
-		encode(Stage{Epoch: 3, Phase: Copying, Percent: 5, Labels: []string{"room"}, Freeze: true}))
-	assert.Equal(t, `{"version":1,"epoch":1,"stage":"follow","percent":0}`, encode(Stage{Epoch: 1}))
+		Stage{Epoch: 3, Phase: Copying, Percent: 5, Labels: []string{"room"}, Freeze: true}.Document())
+	assert.Equal(t, `{"version":1,"epoch":1,"stage":"follow","percent":0}`, Stage{Epoch: 1}.Document())
 }
 
 // A key that Copying chooses stays chosen as Percent grows.

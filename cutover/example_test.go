@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -120,7 +121,7 @@ func ExampleFromKey() {
 	defer before.Close()
 	defer after.Close()
 	ctx := context.Background()
-	if err := cutover.Publish(ctx, "desk", before, after, cutover.Stage{}); err != nil {
+	if err := operate.Publish(ctx, "desk", before, after, cutover.Stage{}); err != nil {
 		panic(err)
 	}
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -55,7 +56,7 @@ func TestReplicasMustHaveTheMarker(t *testing.T) {
 				require.ErrorIs(t, err, rmw.ErrUnavailable)
 				require.ErrorContains(t, err, "1 of 2 replicas have the marker of the key after 1s: check the replication of the "+field)
 				require.Equal(t, tc.stopped, r.where(room.Name))
-				pass, err := with(1).Sweep(t.Context(), r.old(1))
+				pass, err := operate.Sweep(t.Context(), with(1).Store, r.old(1))
 				require.ErrorIs(t, err, rmw.ErrUnavailable)
 				require.Equal(t, 1, pass.Failed.Count)
 				require.Equal(t, tc.stopped, r.where(room.Name))
@@ -161,7 +162,7 @@ func TestReplicasAnswerReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lagging := proxytest.Config{Profile: proxycompat.Codis32(), ReplicaLag: time.Minute}
 		r := start(t, lagging, lagging)
-		cfg := cutover.SweepConfig{Masters: []cutover.Scanner{engine{r.proxies[0].Engine(0)}}}
+		cfg := operate.SweepConfig{Masters: []operate.Scanner{engine{r.proxies[0].Engine(0)}}}
 		want, stale := "", 0
 		for i, stage := range []cutover.Stage{follow, forward, follow, reverse, forward, reverse} {
 			p := r.open(stage)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/paths"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -158,7 +159,7 @@ func (c race) run(t *testing.T, seed uint64, n network) (wrong []string) {
 			p, cfg := r.open(stage, n), r.both(4)
 			sweeps.Go(func() {
 				for ctx.Err() == nil {
-					pass, _ := p.Sweep(ctx, cfg)
+					pass, _ := operate.Sweep(ctx, p.Store, cfg)
 					mu.Lock()
 					moved += pass.Moved
 					mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 var (
 	otp    = rmw.Key{Name: "otp", Kind: rmw.KindHash}
-	onlyIt = cutover.Keys{Count: 1, Names: []string{otp.Name}}
+	onlyIt = operate.Keys{Count: 1, Names: []string{otp.Name}}
 )
 
 // onFields runs a command on the hash otp by a script, since the profile of Codis lacks the command.
@@ -64,8 +64,8 @@ func TestHashesWithFieldExpiriesStay(t *testing.T) {
 			require.NoError(t, old.HSet(t.Context(), "plain", "f", "v").Err())
 			require.NoError(t, old.HSet(t.Context(), otp.Name, tc.values).Err())
 			r.onFields(0, tc.command)
-			assert.Contains(t, r.open(follow).preflight(r.both(16)), cutover.Gate{
-				Name: "hashes with field expiries", Have: "1", Need: "0 at the end", State: cutover.GateLater,
+			assert.Contains(t, r.open(follow).preflight(r.both(16)), operate.Gate{
+				Name: "hashes with field expiries", Have: "1", Need: "0 at the end", State: operate.GateLater,
 				Do:    "they stay in the old store: before Complete, HPERSIST their fields, or move them by other means",
 				Names: []string{"otp"},
 			})
@@ -80,7 +80,7 @@ func TestHashesWithFieldExpiriesStay(t *testing.T) {
 			assert.Equal(t, "hash", r.where(otp.Name)[0], "an update moves it no more than a sweep does")
 			r.requireExpiry(0, tc.field, true)
 			for name, want := range map[string]bool{otp.Name: true, "plain": false, "absent": false} {
-				got, err := cutover.FieldsExpire(t.Context(), r.admin(0), name)
+				got, err := operate.FieldsExpire(t.Context(), r.admin(0), name)
 				require.NoError(t, err)
 				assert.Equal(t, want, got, name)
 			}
@@ -108,11 +108,11 @@ func TestHashesWithFieldExpiriesStay(t *testing.T) {
 func TestFieldExpiriesByServer(t *testing.T) {
 	const call = `redis.pcall('HPTTL', KEYS[1]`
 	reply := func(lua string) string { return `(function() return ` + lua + ` end)(KEYS[1]` }
-	moves, stays := cutover.Pass{Moved: 1}, cutover.Pass{FieldExpiry: onlyIt}
-	fails := cutover.Pass{Failed: onlyIt}
+	moves, stays := operate.Pass{Moved: 1}, operate.Pass{FieldExpiry: onlyIt}
+	fails := operate.Pass{Failed: onlyIt}
 	for name, tc := range map[string]struct {
 		instead string // of call
-		want    cutover.Pass
+		want    operate.Pass
 	}{
 		"redis 8":                  {call, stays},
 		"emulated, without it":     {`redis.pcall('HNOSUCH', KEYS[1]`, moves},
@@ -135,10 +135,10 @@ func TestFieldExpiriesByServer(t *testing.T) {
 				}
 				return strings.Replace(script, call, tc.instead, 1)
 			}})
-			pass, err := p.Sweep(t.Context(), r.old(16))
+			pass, err := operate.Sweep(t.Context(), p.Store, r.old(16))
 			assert.Equal(t, tc.want.Failed.Count > 0, err != nil, err)
 			assert.Equal(t, [3]any{tc.want.Moved, tc.want.FieldExpiry, tc.want.Failed}, [3]any{pass.Moved, pass.FieldExpiry, pass.Failed})
-			report, err := p.Verify(t.Context(), r.both(16))
+			report, err := operate.Verify(t.Context(), p.Store, r.both(16))
 			if tc.want.Moved > 0 {
 				require.NoError(t, err)
 				r.requireExpiry(1, "code", false)

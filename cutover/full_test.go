@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -37,7 +38,7 @@ func TestAFullStoreTakesNoKeyOutOfService(t *testing.T) {
 			}
 			heal := r.full(into)
 			p := r.open(stage)
-			pass, err := p.Sweep(t.Context(), r.old(16))
+			pass, err := operate.Sweep(t.Context(), p.Store, r.old(16))
 			require.ErrorContains(t, err, "OOM")
 			assert.Equal(t, 16, pass.Failed.Count)
 			_, err = p.Update(t.Context(), rmw.Key{Name: "k1"}, add("x"))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 )
 
 // Verify counts the keys that a crash has left on their way, with their age. A sweep that moves nothing completes their moves.
@@ -41,7 +42,7 @@ func TestSweepCompletesInEveryPhase(t *testing.T) {
 						assert.InDelta(t, 30*time.Second, report.OldestTransit, float64(15*time.Second))
 					}
 					assert.Equal(t, [2]int{want, 4 - want}, [2]int{report.Transit.Count, report.Open})
-					assert.Equal(t, cutover.Pass{Scanned: pass.Scanned, Completed: want, Kept: 4 - want}, pass)
+					assert.Equal(t, operate.Pass{Scanned: pass.Scanned, Completed: want, Kept: 4 - want}, pass)
 					assert.Equal(t, home, r.where("k1"))
 					r.requireFilled(4)
 				})
@@ -76,7 +77,7 @@ func TestSweepTurnsHalfDoneMoves(t *testing.T) {
 						return sent > n
 					})
 					p := r.open(way.killed)
-					_, _ = p.Sweep(t.Context(), r.old(3))
+					_, _ = operate.Sweep(t.Context(), p.Store, r.old(3))
 					_ = p.Close()
 					heal()
 					finished = sent <= n

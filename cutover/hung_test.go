@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -62,7 +63,7 @@ func TestHungBackendDuringASweep(t *testing.T) {
 				assert.NoError(t, r.admin(0).Set(ctx, name, "v", 0).Err())
 			}
 		}
-		all.Go(func() { _, _ = operator.Sweep(ctx, r.old(16)) })
+		all.Go(func() { _, _ = operate.Sweep(ctx, operator.Store, r.old(16)) })
 		during := work()
 		cancel()
 		remove()

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -98,15 +99,15 @@ func TestPassesOutliveAnOutage(t *testing.T) {
 				t.Run(fmt.Sprint(kind, side, n), func(t *testing.T) {
 					bubble(t, func(t *testing.T, r *rig) {
 						r.fill(keys)
-						pass := func(stage cutover.Stage, visit func(process, cutover.SweepConfig)) {
+						pass := func(stage cutover.Stage, visit func(process, operate.SweepConfig)) {
 							p := r.open(stage)
 							scanner := redis.NewClient(r.proxies[0].Options())
 							defer scanner.Close()
 							defer r.away(side, n, kind, 2*time.Second, p, scanner)()
-							visit(p, cutover.SweepConfig{Masters: []cutover.Scanner{scanner}, Batch: 8})
+							visit(p, operate.SweepConfig{Masters: []operate.Scanner{scanner}, Batch: 8})
 							require.NoError(t, p.Close())
 						}
-						pass(forward, func(p process, cfg cutover.SweepConfig) {
+						pass(forward, func(p process, cfg operate.SweepConfig) {
 							pass := p.sweep(cfg)
 							if !strings.HasPrefix(kind, "LOADING") { // a step itself waits 3 s then
 								assert.Equal(t, 1, pass.Outages)
@@ -115,12 +116,12 @@ func TestPassesOutliveAnOutage(t *testing.T) {
 							assert.Zero(t, pass.Failed.Count)
 							assert.GreaterOrEqual(t, pass.Moved+pass.Completed, keys-1)
 						})
-						pass(forward, func(p process, cfg cutover.SweepConfig) {
+						pass(forward, func(p process, cfg operate.SweepConfig) {
 							again := p.sweep(cfg)
 							assert.Zero(t, again.Moved+again.Failed.Count+again.Gone, "%+v", again)
 							assert.Equal(t, again.Chosen, again.There+again.Completed)
 						})
-						pass(follow, func(p process, cfg cutover.SweepConfig) {
+						pass(follow, func(p process, cfg operate.SweepConfig) {
 							report := p.verify(cfg)
 							assert.Zero(t, report.Wrong())
 							assert.Equal(t, report.Chosen, report.Equal, "%+v", report)
@@ -156,11 +157,11 @@ func TestAnOutageHasALimit(t *testing.T) {
 			cfg.MaxOutage = tc.limit
 			for _, walk := range []func(context.Context) (failed int, err error){
 				func(ctx context.Context) (int, error) {
-					pass, err := p.Sweep(ctx, cfg)
+					pass, err := operate.Sweep(ctx, p.Store, cfg)
 					return pass.Failed.Count, err
 				},
 				func(ctx context.Context) (int, error) {
-					report, err := p.Verify(ctx, cfg)
+					report, err := operate.Verify(ctx, p.Store, cfg)
 					return report.Failed.Count, err
 				},
 			} {
@@ -187,7 +188,7 @@ func TestAPassWaitsOnceForALostServer(t *testing.T) {
 		r.proxies[1].Down(0)
 		p := r.open(forward)
 		began := time.Now()
-		pass, err := p.Sweep(t.Context(), r.old(100))
+		pass, err := operate.Sweep(t.Context(), p.Store, r.old(100))
 		require.NoError(t, err)
 		assert.Less(t, time.Since(began), 40*time.Second)
 		assert.Equal(t, 1, pass.Outages)
@@ -249,7 +250,7 @@ func TestAPassScansARestartedServerAgain(t *testing.T) {
 			for i := range 40 {
 				m.names = append(m.names, fmt.Sprint("k", i))
 			}
-			pass := r.open(forward).sweep(cutover.SweepConfig{Masters: []cutover.Scanner{m}, Batch: 4})
+			pass := r.open(forward).sweep(operate.SweepConfig{Masters: []operate.Scanner{m}, Batch: 4})
 			assert.Equal(t, 40, pass.Moved, "run_id told: %v", tells)
 			assert.Equal(t, 1, pass.Masters)
 		})

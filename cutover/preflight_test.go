@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -59,13 +60,13 @@ func (asked) Pipeline() redis.Pipeliner { return nil }
 var sound = operator{"noeviction", "0"}
 
 // unmet returns the gates that are not open, as "name: have: do".
-func unmet(t *testing.T, p process, sides [2]operator, cfg cutover.SweepConfig) (unmet []string) {
+func unmet(t *testing.T, p process, sides [2]operator, cfg operate.SweepConfig) (unmet []string) {
 	for i, c := range p.clients {
 		c.AddHook(sides[i])
 	}
 	for _, g := range p.preflight(cfg) {
 		assert.NotEmpty(t, g.Have, g.Name)
-		if g.State != cutover.GateOpen {
+		if g.State != operate.GateOpen {
 			unmet = append(unmet, strings.Join(append([]string{g.Name, g.Have, g.Do}, g.Names...), ": "))
 		} else {
 			assert.Empty(t, g.Do, g.Name)
@@ -155,24 +156,24 @@ func TestPreflightBehindAProxy(t *testing.T) {
 		past     bool // without clients of the masters
 		refusal  string
 		hook     redis.Hook
-		want     cutover.Gate
+		want     operate.Gate
 	}{
-		"none": {want: cutover.Gate{
-			Have: "a proxy, no WAIT", State: cutover.GateOpen,
+		"none": {want: operate.Gate{
+			Have: "a proxy, no WAIT", State: operate.GateOpen,
 			Warning: "a failover of a server behind the proxy can forget a move: see docs/cutover.md#failovers",
 		}},
-		"one": {replicas: 1, want: cutover.Gate{
-			Have: "a proxy, no WAIT", State: cutover.GateClosed,
+		"one": {replicas: 1, want: operate.Gate{
+			Have: "a proxy, no WAIT", State: operate.GateClosed,
 			Do: "set Config.NewReplicas to 0 in every process: no move behind a proxy can wait for replicas",
 		}},
-		"unknown masters": {past: true, want: cutover.Gate{
-			Have: "cannot be read", State: cutover.GateUnknown, Do: number + "ERR backend server 'replication' not found",
+		"unknown masters": {past: true, want: operate.Gate{
+			Have: "cannot be read", State: operate.GateUnknown, Do: number + "ERR backend server 'replication' not found",
 		}},
-		"no rights": {refusal: "NOPERM no rights", want: cutover.Gate{
-			Have: "cannot be read", State: cutover.GateUnknown, Do: number + "NOPERM no rights",
+		"no rights": {refusal: "NOPERM no rights", want: operate.Gate{
+			Have: "cannot be read", State: operate.GateUnknown, Do: number + "NOPERM no rights",
 		}},
-		"a server": {hook: waits{}, want: cutover.Gate{
-			Have: "cannot be read", State: cutover.GateUnknown, Do: number + "ERR backend server 'replication' not found",
+		"a server": {hook: waits{}, want: operate.Gate{
+			Have: "cannot be read", State: operate.GateUnknown, Do: number + "ERR backend server 'replication' not found",
 		}},
 	} {
 		run(t, name, func(t *testing.T, r *rig) {
@@ -209,7 +210,7 @@ func TestPreflightOfTheNewStore(t *testing.T) {
 		cfg.Foreign = func(name string) bool { return name == "foreign" }
 		p, both := r.open(follow), [2]operator{sound, sound}
 		assert.Equal(t, []string{"own keys, new: not looked at: name every server of the new store in SweepConfig.NewMasters (-new-masters), " +
-			"behind its proxy"}, unmet(t, p, both, cutover.SweepConfig{}))
+			"behind its proxy"}, unmet(t, p, both, operate.SweepConfig{}))
 		assert.Equal(t, []string{
 			"own keys, new: 1: move them to the old store or delete them, before a process serves them; " +
 				"name those of other services in SweepConfig.Foreign (-foreign): only",
@@ -222,57 +223,57 @@ func TestPreflightOfTheNewStore(t *testing.T) {
 // keys would be wrong, such as to delete one that has a copy in the new store.
 func TestPreflightTellsStoresApart(t *testing.T) {
 	for name, tc := range map[string]struct {
-		setUp func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig)
+		setUp func(r *rig, sides *[2]cutover.Side, cfg *operate.SweepConfig)
 		want  string
 	}{
-		"two stores": {setUp: func(*rig, *[2]cutover.Side, *cutover.SweepConfig) {}},
-		"no masters": {setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) { cfg.Masters, cfg.NewMasters = nil, nil }},
+		"two stores": {setUp: func(*rig, *[2]cutover.Side, *operate.SweepConfig) {}},
+		"no masters": {setUp: func(_ *rig, _ *[2]cutover.Side, cfg *operate.SweepConfig) { cfg.Masters, cfg.NewMasters = nil, nil }},
 		"one store": {
-			setUp: func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+			setUp: func(r *rig, sides *[2]cutover.Side, cfg *operate.SweepConfig) {
 				sides[1], cfg.NewMasters = sides[0], cfg.Masters
 			},
 			want: "one store: 64 of 64 keys that are written through the old store are in the new one, too: use another server",
 		},
 		"an old master is left out": {
-			setUp: func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+			setUp: func(r *rig, sides *[2]cutover.Side, cfg *operate.SweepConfig) {
 				sides[0], sides[1] = sides[1], sides[0]
 				cfg.Masters, cfg.NewMasters = cfg.NewMasters[:1], nil
 			},
 			want: " keys of the old store are on no master: name each of its masters in SweepConfig.Masters",
 		},
 		"a master of another store": {
-			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) {
+			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *operate.SweepConfig) {
 				cfg.NewMasters = append(cfg.NewMasters, cfg.Masters[0])
 			},
 			want: "a wrong master: number 3 of SweepConfig.NewMasters (-new-masters) has no key",
 		},
 		"an old master of another store": {
-			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) { cfg.Masters = cfg.NewMasters[:1] },
+			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *operate.SweepConfig) { cfg.Masters = cfg.NewMasters[:1] },
 			want:  "a wrong master: number 1 of SweepConfig.Masters (-old-masters) has no key",
 		},
 		"a master is left out": {
-			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *cutover.SweepConfig) { cfg.NewMasters = cfg.NewMasters[:1] },
+			setUp: func(_ *rig, _ *[2]cutover.Side, cfg *operate.SweepConfig) { cfg.NewMasters = cfg.NewMasters[:1] },
 			want:  " keys of the new store are on no master: name each of its masters in SweepConfig.NewMasters",
 		},
 		"a client of the other store": {
-			setUp: func(_ *rig, sides *[2]cutover.Side, _ *cutover.SweepConfig) { sides[1].Redis = sides[0].Redis },
+			setUp: func(_ *rig, sides *[2]cutover.Side, _ *operate.SweepConfig) { sides[1].Redis = sides[0].Redis },
 			want:  "one store: 64 of 64",
 		},
 		"two addresses": {
-			setUp: func(_ *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+			setUp: func(_ *rig, sides *[2]cutover.Side, cfg *operate.SweepConfig) {
 				cfg.Proxies = []cutover.Commands{sides[0].Redis, sides[0].Redis}
 				cfg.NewProxies = []cutover.Commands{sides[1].Redis, sides[1].Redis}
 			},
 		},
 		"an address of another store": {
-			setUp: func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+			setUp: func(r *rig, sides *[2]cutover.Side, cfg *operate.SweepConfig) {
 				third := start(r.t, proxytest.Config{Profile: proxycompat.Redis()}).admin(0)
 				cfg.NewProxies = []cutover.Commands{sides[1].Redis, third}
 			},
 			want: "a wrong address: number 2 of SweepConfig.NewProxies (-new) lacks 128 of 128 keys that are written through the first one",
 		},
 		"an address of one master": {
-			setUp: func(r *rig, sides *[2]cutover.Side, cfg *cutover.SweepConfig) {
+			setUp: func(r *rig, sides *[2]cutover.Side, cfg *operate.SweepConfig) {
 				sides[0], sides[1] = sides[1], sides[0]
 				cfg.Masters, cfg.NewMasters = cfg.NewMasters, nil
 				one := start(r.t, proxytest.Config{
@@ -284,7 +285,7 @@ func TestPreflightTellsStoresApart(t *testing.T) {
 			want: " of 128 keys that are written through the first one: name proxies of one store only, and its servers in",
 		},
 		"a Store of another server": {
-			setUp: func(_ *rig, sides *[2]cutover.Side, _ *cutover.SweepConfig) { sides[1].Store = sides[0].Store },
+			setUp: func(_ *rig, sides *[2]cutover.Side, _ *operate.SweepConfig) { sides[1].Store = sides[0].Store },
 			want:  "a wrong client: the Store of the new Side does not have the keys of its Redis",
 		},
 	} {
@@ -298,7 +299,7 @@ func TestPreflightTellsStoresApart(t *testing.T) {
 			tc.setUp(r, &sides, &cfg)
 			store := cutover.New(sides[0], sides[1], cutover.Config{})
 			defer func() { require.NoError(t, store.Close()) }()
-			gates, err := store.Preflight(t.Context(), cfg)
+			gates, err := operate.Preflight(t.Context(), store, cfg)
 			require.NoError(t, err)
 			require.Equal(t, "two stores", gates[0].Name)
 			for i := range r.proxies[1].Backends() {
@@ -306,16 +307,16 @@ func TestPreflightTellsStoresApart(t *testing.T) {
 			}
 			assert.Empty(t, r.admin(0).Keys(t.Context(), "*").Val(), "probe keys are left")
 			if tc.want == "" {
-				assert.Equal(t, cutover.GateOpen, gates[0].State, gates[0].Have)
-				require.NoError(t, store.CheckStores(t.Context(), cfg))
+				assert.Equal(t, operate.GateOpen, gates[0].State, gates[0].Have)
+				require.NoError(t, operate.CheckStores(t.Context(), store, cfg))
 				return
 			}
-			assert.Equal(t, cutover.GateClosed, gates[0].State)
+			assert.Equal(t, operate.GateClosed, gates[0].State)
 			assert.Contains(t, gates[0].Have+": "+gates[0].Do, tc.want)
 			for _, g := range gates[1:] {
 				assert.NotContains(t, g.Do, "delete")
 			}
-			err = store.CheckStores(t.Context(), cfg)
+			err = operate.CheckStores(t.Context(), store, cfg)
 			require.ErrorIs(t, err, rmw.ErrInvalid)
 			require.ErrorContains(t, err, tc.want)
 		})
@@ -333,7 +334,7 @@ func TestCheckStoresOutlivesAnOutage(t *testing.T) {
 				cut.Store(true)
 				p.clients[side].AddHook(cable{cut})
 				time.AfterFunc(2*time.Second, func() { cut.Store(false) })
-				err := p.CheckStores(t.Context(), cfg)
+				err := operate.CheckStores(t.Context(), p.Store, cfg)
 				if limit > 0 {
 					require.ErrorIs(t, err, rmw.ErrUnavailable)
 				} else {
@@ -354,14 +355,14 @@ func TestPreflightEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		gates, err := p.Preflight(ctx, cutover.SweepConfig{})
+		gates, err := operate.Preflight(ctx, p.Store, operate.SweepConfig{})
 		require.NoError(t, err)
 		assert.Equal(t, time.Second, time.Since(began))
 		for _, g := range gates {
-			assert.NotEqual(t, cutover.GateOpen, g.State, g.Name)
+			assert.NotEqual(t, operate.GateOpen, g.State, g.Name)
 		}
 		require.NoError(t, p.Close())
-		_, err = p.Preflight(t.Context(), cutover.SweepConfig{})
+		_, err = operate.Preflight(t.Context(), p.Store, operate.SweepConfig{})
 		require.ErrorIs(t, err, rmw.ErrClosed)
 	})
 }

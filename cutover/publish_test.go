@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // permitted are the conditions that every step needs.
-var permitted = []cutover.Gate{
-	{Name: "own keys, new", State: cutover.GateOpen}, {Name: "verify", State: cutover.GateOpen},
+var permitted = []operate.Gate{
+	{Name: "own keys, new", State: operate.GateOpen}, {Name: "verify", State: operate.GateOpen},
 }
 
 // publish publishes a stage without a check of the epoch, except for Complete.
@@ -29,7 +30,7 @@ func publish(ctx context.Context, old, new rmw.Store, stage cutover.Stage) error
 		}
 		stage.Epoch = now.Epoch
 	}
-	return cutover.Publish(ctx, "desk", old, new, stage, permitted...)
+	return operate.Publish(ctx, "desk", old, new, stage, permitted...)
 }
 
 // pair is the old and the new store of a cut-over.
@@ -90,7 +91,7 @@ func TestPublishTakesLegalStepsOnly(t *testing.T) {
 
 func TestPublishRefuses(t *testing.T) {
 	ctx, p := t.Context(), newPair()
-	require.ErrorIs(t, cutover.Publish(ctx, "", p[0], p[1], follow), rmw.ErrInvalid)
+	require.ErrorIs(t, operate.Publish(ctx, "", p[0], p[1], follow), rmw.ErrInvalid)
 	_, err := cutover.Current(ctx, "", p[0], p[1])
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 	require.ErrorIs(t, p.publish(t, cutover.Stage{Percent: 101}), rmw.ErrInvalid)
@@ -99,11 +100,11 @@ func TestPublishRefuses(t *testing.T) {
 	}
 	// A decision that is based on the first forward stage.
 	for _, s := range []cutover.Stage{at(1, complete), {Epoch: 1, Phase: cutover.Copying}} {
-		err := cutover.Publish(ctx, "desk", p[0], p[1], s)
+		err := operate.Publish(ctx, "desk", p[0], p[1], s)
 		require.ErrorIs(t, err, rmw.ErrContended)
 		assert.ErrorContains(t, err, "epoch 3 was published since epoch 1 was read")
 	}
-	err = cutover.Publish(ctx, "desk", p[0], p[1], complete)
+	err = operate.Publish(ctx, "desk", p[0], p[1], complete)
 	require.ErrorIs(t, err, rmw.ErrInvalid)
 	assert.ErrorContains(t, err, "needs the Epoch")
 
@@ -123,19 +124,19 @@ func TestPublishNeedsGates(t *testing.T) {
 	last := at(1, complete)
 	for name, tc := range map[string]struct {
 		present, next cutover.Stage
-		gates         []cutover.Gate
+		gates         []operate.Gate
 		want          string // of the error
 	}{
-		"first, no gates": {follow, forward, nil, `needs the condition "own keys, new": run Store.Preflight with SweepConfig.NewMasters`},
+		"first, no gates": {follow, forward, nil, `needs the condition "own keys, new": run operate.Preflight with SweepConfig.NewMasters`},
 		"first, closed": {follow, forward,
-			[]cutover.Gate{{Name: own, Have: "1", Need: "0", Do: "delete them", Names: []string{"room"}, State: cutover.GateClosed}},
+			[]operate.Gate{{Name: own, Have: "1", Need: "0", Do: "delete them", Names: []string{"room"}, State: operate.GateClosed}},
 			`"own keys, new" is not ready: have 1, need 0: delete them, such as room`},
 		"first, another closed": {follow, forward,
-			[]cutover.Gate{permitted[0], {Name: "two homes", State: cutover.GateClosed}}, `"two homes" is not ready`},
-		"first, unreadable": {follow, forward, []cutover.Gate{permitted[0], {Name: "eviction, new", State: cutover.GateUnknown}}, ""},
+			[]operate.Gate{permitted[0], {Name: "two homes", State: operate.GateClosed}}, `"two homes" is not ready`},
+		"first, unreadable": {follow, forward, []operate.Gate{permitted[0], {Name: "eviction, new", State: operate.GateUnknown}}, ""},
 		"last, no gates":    {forward, last, nil, `needs the condition "verify"`},
 		"last, other gates": {forward, last, permitted[:1], `needs the condition "verify"`},
-		"last, unverified":  {forward, last, []cutover.Gate{{Name: verify, State: cutover.GateUnknown}}, `"verify" is not enough data`},
+		"last, unverified":  {forward, last, []operate.Gate{{Name: verify, State: operate.GateUnknown}}, `"verify" is not enough data`},
 		"last":              {forward, last, permitted, ""},
 		"back":              {forward, reverse, nil, ""},
 		"more":              {forward, forward, nil, ""},
@@ -143,7 +144,7 @@ func TestPublishNeedsGates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPair()
 			require.NoError(t, p.publish(t, tc.present))
-			err := cutover.Publish(t.Context(), "desk", p[0], p[1], tc.next, tc.gates...)
+			err := operate.Publish(t.Context(), "desk", p[0], p[1], tc.next, tc.gates...)
 			if tc.want == "" {
 				require.NoError(t, err)
 				return
@@ -181,7 +182,7 @@ func TestPublishWhileOneStoreFails(t *testing.T) {
 	refused(p.publish(t, frozen(forward)), "in force, but not in the new store; publish it again")
 	assert.Contains(t, p[0].document(), `"epoch":2,"stage":"copying","percent":100,"freeze":true`)
 	refused(p.publish(t, forward), "in force")
-	refused(cutover.Publish(t.Context(), "desk", p[0], p[1], at(3, complete), permitted...), "was not published")
+	refused(operate.Publish(t.Context(), "desk", p[0], p[1], at(3, complete), permitted...), "was not published")
 	p[1].become(up)
 	require.NoError(t, p.publish(t, forward))
 	p.require(t, at(3, forward))
@@ -214,7 +215,7 @@ func TestPublishIsOvertaken(t *testing.T) {
 			written.before = nil
 			require.NoError(t, p.publish(t, reverse))
 		}
-		err := cutover.Publish(t.Context(), "desk", p[0], p[1], at(tc.epoch, seventy))
+		err := operate.Publish(t.Context(), "desk", p[0], p[1], at(tc.epoch, seventy))
 		if tc.epoch == 0 {
 			require.NoError(t, err)
 		} else {
@@ -235,7 +236,7 @@ func TestPublishAgain(t *testing.T) {
 			p[i].become(broken)
 			require.NoError(t, p.publish(t, frozen(forward)), name)
 			p.require(t, at(2, frozen(forward)))
-			require.NoError(t, cutover.Publish(t.Context(), "desk", p[0], p[1], at(2, frozen(forward))))
+			require.NoError(t, operate.Publish(t.Context(), "desk", p[0], p[1], at(2, frozen(forward))))
 			p.require(t, at(2, frozen(forward)))
 		}
 	}
@@ -245,7 +246,7 @@ func TestPublishAgain(t *testing.T) {
 	half := p[1].document()
 	require.NoError(t, p.publish(t, complete))
 	p[1].become(half)
-	require.NoError(t, cutover.Publish(t.Context(), "desk", p[0], p[1], at(2, complete)))
+	require.NoError(t, operate.Publish(t.Context(), "desk", p[0], p[1], at(2, complete)))
 	p.require(t, at(2, complete))
 }
 
@@ -325,5 +326,5 @@ func TestFreezeOvertakesAPublish(t *testing.T) {
 	require.NoError(t, p.publish(t, forward))
 	require.NoError(t, p.publish(t, reverse))
 	p[0].become(down)
-	require.ErrorIs(t, cutover.Publish(t.Context(), "desk", p[0], p[1], at(1, frozen(forward))), rmw.ErrContended)
+	require.ErrorIs(t, operate.Publish(t.Context(), "desk", p[0], p[1], at(1, frozen(forward))), rmw.ErrContended)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -22,20 +23,20 @@ var (
 
 func TestReady(t *testing.T) {
 	type (
-		evidence = cutover.Evidence
-		pass     = cutover.Pass
-		report   = cutover.Report
-		states   = map[string]cutover.GateState // nil: all are open
+		evidence = operate.Evidence
+		pass     = operate.Pass
+		report   = operate.Report
+		states   = map[string]operate.GateState // nil: all are open
 	)
-	closed := func(gate string) states { return states{gate: cutover.GateClosed} }
+	closed := func(gate string) states { return states{gate: operate.GateClosed} }
 	unknown := func(gates ...string) states {
 		of := states{}
 		for _, name := range gates {
-			of[name] = cutover.GateUnknown
+			of[name] = operate.GateUnknown
 		}
 		return of
 	}
-	one, scanned := cutover.Keys{Count: 1}, cutover.Scanned{
+	one, scanned := operate.Keys{Count: 1}, operate.Scanned{
 		Cutover: "desk", Epoch: 7, Masters: 1, AllMasters: 1, NewMasters: 2, AllNewMasters: 2, Names: 23, Chosen: 20, Foreign: 3,
 	}
 	good := pass{Scanned: scanned, There: 20}
@@ -43,19 +44,19 @@ func TestReady(t *testing.T) {
 	check := func(name string, present, next cutover.Stage, change func(*evidence), want states) {
 		t.Run(name, func(t *testing.T) {
 			e := evidence{
-				Name: "desk", Census: []cutover.Process{{Name: "a", Epoch: 7}, {Name: "b", Epoch: 7}}, Passes: []pass{good, good},
+				Name: "desk", Census: []operate.Process{{Name: "a", Epoch: 7}, {Name: "b", Epoch: 7}}, Passes: []pass{good, good},
 				Reports: []report{{Scanned: scanned, Equal: 15, ChangedSince: 5}},
 			}
 			change(&e)
 			var got states
-			for _, g := range cutover.Ready(present, next, e) {
-				if g.State != cutover.GateOpen {
+			for _, g := range operate.Ready(present, next, e) {
+				if g.State != operate.GateOpen {
 					if got == nil {
 						got = states{}
 					}
 					got[g.Name] = g.State
 				}
-				assert.Equal(t, g.State == cutover.GateOpen, g.Do == "", g.Name)
+				assert.Equal(t, g.State == operate.GateOpen, g.Do == "", g.Name)
 				assert.NotEmpty(t, g.Have)
 				assert.NotEmpty(t, g.Need)
 			}
@@ -71,7 +72,7 @@ func TestReady(t *testing.T) {
 	failing := func(e *evidence) { e.Census[1].Error = "the new store: down" }
 	nobody := func(e *evidence) { e.Census = nil }
 	unverified := func(e *evidence) { e.Reports = nil }
-	between := func(other cutover.Scanned) func(*evidence) { // two good passes
+	between := func(other operate.Scanned) func(*evidence) { // two good passes
 		return func(e *evidence) { e.Passes = []pass{good, {Scanned: other, There: 17, Moved: 3}, good} }
 	}
 	otherName, otherEpoch := scanned, scanned
@@ -158,32 +159,32 @@ func TestReady(t *testing.T) {
 }
 
 func TestGatesNameTheirMeasurements(t *testing.T) {
-	var census []cutover.Process
+	var census []operate.Process
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		census = append(census, cutover.Process{Name: name, Epoch: 6, Error: "down"})
+		census = append(census, operate.Process{Name: name, Epoch: 6, Error: "down"})
 	}
 	present := cutover.Stage{Epoch: 7, Phase: cutover.Copying, Percent: 5, Labels: []string{"room"}}
-	gates := cutover.Ready(present, forward, cutover.Evidence{Census: census})
-	assert.Equal(t, []cutover.Gate{
-		{Name: "step", Have: "copying 5 % of room", Need: "a step to copying 100 %", State: cutover.GateOpen},
-		{Name: "processes", Have: "0 of 5", Need: "all have seen epoch 7", State: cutover.GateClosed,
+	gates := operate.Ready(present, forward, operate.Evidence{Census: census})
+	assert.Equal(t, []operate.Gate{
+		{Name: "step", Have: "copying 5 % of room", Need: "a step to copying 100 %", State: operate.GateOpen},
+		{Name: "processes", Have: "0 of 5", Need: "all have seen epoch 7", State: operate.GateClosed,
 			Do: "wait; a process that has stopped is gone after two minutes; behind: a (epoch 6); b (epoch 6); c (epoch 6); and 2 more"},
-		{Name: "errors", Have: "5 of 5 fail", Need: "every process reads the stage from every store", State: cutover.GateClosed,
+		{Name: "errors", Have: "5 of 5 fail", Need: "every process reads the stage from every store", State: operate.GateClosed,
 			Do: "repair the network or the rights of: a: down; b: down; c: down; and 2 more"},
 	}, gates)
 }
 
 // closedAt sweeps twice and verifies. It returns the conditions of the next step that are not open, with
 // their measurements.
-func (r *rig) closedAt(present cutover.Stage, cfg cutover.SweepConfig) map[string]string {
+func (r *rig) closedAt(present cutover.Stage, cfg operate.SweepConfig) map[string]string {
 	p := r.open(present)
 	closed := map[string]string{}
-	for _, g := range cutover.Ready(present, complete, cutover.Evidence{
-		Census:  []cutover.Process{{Name: "a", Epoch: present.Epoch}},
-		Passes:  []cutover.Pass{p.sweep(cfg), p.sweep(cfg)},
-		Reports: []cutover.Report{p.verify(cfg)},
+	for _, g := range operate.Ready(present, complete, operate.Evidence{
+		Census:  []operate.Process{{Name: "a", Epoch: present.Epoch}},
+		Passes:  []operate.Pass{p.sweep(cfg), p.sweep(cfg)},
+		Reports: []operate.Report{p.verify(cfg)},
 	}) {
-		if g.State != cutover.GateOpen {
+		if g.State != operate.GateOpen {
 			closed[g.Name] = g.Have
 		}
 	}
@@ -223,7 +224,7 @@ func (r *rig) requireServes() {
 func TestMarkersOfExpiredKeysAreRemoved(t *testing.T) {
 	withLeftover(t, func(t *testing.T, r *rig) {
 		report := r.verify(16)
-		assert.Equal(t, cutover.Keys{Count: 1, Names: []string{room.Name}}, report.Leftover)
+		assert.Equal(t, operate.Keys{Count: 1, Names: []string{room.Name}}, report.Leftover)
 		assert.Zero(t, report.Wrong())
 		for _, stage := range []cutover.Stage{follow, reverse, frozen(forward), {Phase: cutover.Copying}} {
 			assert.Zero(t, r.open(stage).sweep(r.both(16)).Freed, stage)
@@ -312,5 +313,5 @@ func TestCompleteWaitsForEveryMaster(t *testing.T) {
 		cutover.Side{Store: p.stores[1], Redis: p.clients[1]}, cutover.Config{Stage: drained})
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	p.Store = store
-	assert.Equal(t, cutover.Scanned{Epoch: 7, Masters: 1, AllMasters: 2}, p.sweep(r.old(16)).Scanned)
+	assert.Equal(t, operate.Scanned{Epoch: 7, Masters: 1, AllMasters: 2}, p.sweep(r.old(16)).Scanned)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/testing/contract"
 	"github.com/unwatch/unwatch/internal/testing/long"
@@ -168,23 +169,23 @@ func (p process) peek(key rmw.Key) (v rmw.Value, left time.Duration) {
 	return v, left
 }
 
-func (p process) sweep(cfg cutover.SweepConfig) cutover.Pass {
+func (p process) sweep(cfg operate.SweepConfig) operate.Pass {
 	p.t.Helper()
-	pass, err := p.Sweep(p.t.Context(), cfg)
+	pass, err := operate.Sweep(p.t.Context(), p.Store, cfg)
 	require.NoError(p.t, err)
 	return pass
 }
 
-func (p process) verify(cfg cutover.SweepConfig) cutover.Report {
+func (p process) verify(cfg operate.SweepConfig) operate.Report {
 	p.t.Helper()
-	report, err := p.Verify(p.t.Context(), cfg)
+	report, err := operate.Verify(p.t.Context(), p.Store, cfg)
 	require.NoError(p.t, err)
 	return report
 }
 
-func (p process) preflight(cfg cutover.SweepConfig) []cutover.Gate {
+func (p process) preflight(cfg operate.SweepConfig) []operate.Gate {
 	p.t.Helper()
-	gates, err := p.Preflight(p.t.Context(), cfg)
+	gates, err := operate.Preflight(p.t.Context(), p.Store, cfg)
 	require.NoError(p.t, err)
 	return gates
 }
@@ -240,12 +241,12 @@ func (e engine) Scan(ctx context.Context, _ uint64, _ string, _ int64) *redis.Sc
 }
 
 // old is a SweepConfig for the old store. Faults strike the scripts only.
-func (r *rig) old(batch int) cutover.SweepConfig {
-	return cutover.SweepConfig{Masters: []cutover.Scanner{r.admin(0)}, Batch: batch}
+func (r *rig) old(batch int) operate.SweepConfig {
+	return operate.SweepConfig{Masters: []operate.Scanner{r.admin(0)}, Batch: batch}
 }
 
 // both is a SweepConfig for both stores.
-func (r *rig) both(batch int) cutover.SweepConfig {
+func (r *rig) both(batch int) operate.SweepConfig {
 	cfg := r.old(batch)
 	for i := range r.proxies[1].Backends() {
 		cfg.NewMasters = append(cfg.NewMasters, engine{r.proxies[1].Engine(i)})
@@ -254,13 +255,13 @@ func (r *rig) both(batch int) cutover.SweepConfig {
 }
 
 // swept returns the result of a sweep over the old store by a new process.
-func (r *rig) swept(stage cutover.Source) cutover.Pass {
+func (r *rig) swept(stage cutover.Source) operate.Pass {
 	r.t.Helper()
 	return r.open(stage).sweep(r.old(16))
 }
 
 // verify returns the result of a verify of both stores by a new process.
-func (r *rig) verify(batch int) cutover.Report {
+func (r *rig) verify(batch int) operate.Report {
 	r.t.Helper()
 	p := r.open(follow)
 	defer func() { require.NoError(r.t, p.Close()) }()
@@ -338,7 +339,7 @@ func (r *rig) stopAt(step string, p process) {
 	defer heal()
 	cfg := r.old(16)
 	cfg.MaxOutage = -1 // the process ends
-	_, _ = p.Sweep(r.t.Context(), cfg)
+	_, _ = operate.Sweep(r.t.Context(), p.Store, cfg)
 	_ = p.Close()
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/cutover/internal/names"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -53,14 +54,14 @@ const (
 	pollJitter   = 0.2
 )
 
-// FromKey reads the stage document that [Publish] writes into both stores, under the key
+// FromKey reads the stage document that operate.Publish writes into both stores, under the key
 // ~cutover:{name}. A process that starts is at Follow if both stores tell that they have none.
 //
 // Calls fail with an [rmw.ErrInvalid] while a store answers that it has no document, and the other one has a
 // stage beyond Follow: the process has a wrong store, or a second cut-over has the same name. After Complete,
 // only the new store must have it. Calls fail also if both have lost a Complete that the process has seen.
 func FromKey(name string, old, new rmw.Reader) *Poller {
-	key, err := keyOf(name)
+	key, err := names.Document(name)
 	if redisx.IsNil(old) || redisx.IsNil(new) {
 		err = fmt.Errorf("%w: cutover.FromKey needs both stores, not nil", rmw.ErrInvalid)
 	}
@@ -101,7 +102,7 @@ func differ(answers []answer) bool {
 			return false
 		}
 	}
-	return errors.Is(old.err, errNone) != errors.Is(new.err, errNone) || encode(old.stage) != encode(new.stage)
+	return errors.Is(old.err, errNone) != errors.Is(new.err, errNone) || old.stage.Document() != new.stage.Document()
 }
 
 // lacks returns an error if a store answers that it has no stage document, and must have it. Such a process
@@ -213,7 +214,7 @@ func (s state) after(name string, answers []answer) state {
 			errs = append(errs, a.err)
 		case !s.known || a.stage.Epoch > s.stage.Epoch:
 			s.stage, s.known = a.stage, true
-		case encode(a.stage) != encode(s.stage):
+		case a.stage.Document() != s.stage.Document():
 			errs = append(errs, fmt.Errorf("a stage document has epoch %d, and another one with epoch %d is in force; "+
 				"publish the stage again", a.stage.Epoch, s.stage.Epoch))
 		}

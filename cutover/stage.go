@@ -14,14 +14,14 @@ import (
 // looks first. The markers in the keys say where a key is, so a process with an old Phase is slow,
 // and never wrong. Complete is the exception: see there.
 //
-// [Publish] permits these steps:
+// operate.Publish permits these steps:
 //
 //	Follow -> Copying -> Complete
 //	Copying <-> Reverse
 //
 // A step may also change Percent, Labels and Freeze only. Two states of a cut-over are no Phase of
 // their own: before Follow, no process has a [Store]; and a cut-over is drained when its Phase is
-// Copying with 100 percent, and the sweeper has found nothing to move in two passes (see [Ready]).
+// Copying with 100 percent, and the sweeper has found nothing to move in two passes (see operate.Ready).
 type Phase uint8
 
 const (
@@ -111,11 +111,6 @@ func (s Stage) Validate() error {
 
 // Stage returns itself, so that a Stage is the [Source] of a stage that never changes.
 func (s Stage) Stage(context.Context) (Stage, error) { return s, nil }
-
-// drains reports whether every key of every label moves to the new store when it is updated.
-func (s Stage) drains() bool {
-	return s.Phase == Copying && s.Percent == 100 && len(s.Labels) == 0 && !s.Freeze
-}
 
 // chosen says whether Copying moves the key.
 func (s Stage) chosen(key rmw.Key) bool {

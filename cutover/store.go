@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/cutover/internal/marker"
+	"github.com/unwatch/unwatch/cutover/internal/mover"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -70,7 +72,7 @@ type Config struct {
 	// MaxAttempts bounds how often one call looks at both stores. Then it fails with
 	// [rmw.ErrContended]. Default 100.
 	MaxAttempts int
-	// Heartbeat, if set, reports the pauses and the running Sweep of this Store to the census.
+	// Heartbeat, if set, reports the pauses and the running operate.Sweep of this Store to the census.
 	// Several Stores of a process may share it.
 	Heartbeat *Heartbeat
 }
@@ -78,7 +80,7 @@ type Config struct {
 // Store is an [rmw.Store] over two stores. It is safe for concurrent use.
 type Store struct {
 	stores  [2]rmw.Store
-	mover   mover
+	mover   *mover.Mover
 	cfg     Config
 	invalid error
 	gate    *redisx.Gate
@@ -109,7 +111,13 @@ func New(old, new Side, cfg Config) *Store {
 		s.invalid = cmp.Or(redisx.CheckClient("cutover.New", " for the old store", old.Redis),
 			redisx.CheckClient("cutover.New", " for the new store", new.Redis))
 	}
-	s.mover = newMover(old.Redis, new.Redis, cfg, s.gate)
+	s.mover = &mover.Mover{
+		Clients: [2]marker.Client{{Commands: old.Redis}, {Commands: new.Redis}},
+		MaxSeal: cfg.MaxSeal, Tries: cfg.MaxAttempts, Replicas: [2]int{cfg.Replicas, cfg.NewReplicas}, Gate: s.gate,
+	}
+	if cfg.Heartbeat != nil {
+		s.mover.Pauses = cfg.Heartbeat.pauses
+	}
 	return s
 }
 
@@ -144,6 +152,24 @@ func (s *Store) stage(ctx context.Context) (Stage, error) {
 	return stage, err
 }
 
+// Parts is for package operate: the type is internal.
+func (s *Store) Parts() *mover.Parts {
+	return &mover.Parts{
+		Stores: s.stores, Mover: s.mover, Gate: s.gate, Invalid: s.invalid, Sweeps: s.cfg.Heartbeat.sweeps,
+		Stage: func(ctx context.Context) (mover.Stage, error) {
+			stage, err := s.stage(ctx)
+			part := mover.Stage{
+				Epoch: stage.Epoch, Complete: stage.Phase == Complete,
+				Goal: func(key rmw.Key) mover.Goal { return s.newCall("sweep", key, stage).goal },
+			}
+			if source, ok := s.cfg.Stage.(*Poller); ok {
+				part.Cutover = source.cutover
+			}
+			return part, err
+		},
+	}
+}
+
 // Both are fn's answers to a Store that must not run it.
 var (
 	errLook = errors.New("cutover: absent here, so the other store may be the home")
@@ -155,40 +181,22 @@ type call struct {
 	*Store
 	op   string
 	key  rmw.Key
-	goal goal
-	home home
+	goal mover.Goal
+	home mover.Home
 
 	ofFn bool // fn has failed, or returned a Value of another kind
 }
-
-// home is the store in which a call looks.
-type home struct {
-	protocol.Side
-	// Known says that the key has been there: if it is absent there now, it is absent.
-	Known bool
-	// Stays says that the key cannot move now.
-	Stays bool
-	// TooLarge says that it stays because of Config.MaxSeal.
-	TooLarge bool
-	// FieldExpiry says that it stays because fields of the hash have an expiry.
-	FieldExpiry bool
-	// Type of the value there when it was looked up, as the command TYPE names it.
-	Type string
-}
-
-// holds says whether the value there is of the key's Kind, or absent.
-func (h home) holds(key rmw.Key) bool { return h.Type == "none" || h.Type == key.Kind.String() }
 
 func (s *Store) newCall(op string, key rmw.Key, stage Stage) *call {
 	c := &call{Store: s, op: op, key: key}
 	switch {
 	case stage.Phase == Complete:
-		c.goal.complete = true
-		c.home = home{Side: protocol.New, Known: true}
+		c.goal.Complete = true
+		c.home = mover.Home{Side: protocol.New, Known: true}
 	case stage.Phase == Reverse:
-		c.goal = goal{moves: !stage.Freeze, to: protocol.Old}
+		c.goal = mover.Goal{Moves: !stage.Freeze, To: protocol.Old}
 	case stage.Phase == Copying && stage.chosen(key):
-		c.goal = goal{moves: !stage.Freeze, to: protocol.New}
+		c.goal = mover.Goal{Moves: !stage.Freeze, To: protocol.New}
 		c.home.Side = protocol.New
 	}
 	return c
@@ -204,30 +212,25 @@ func (c *call) run(ctx context.Context, try func(rmw.Store) error) error {
 		case !errors.Is(err, errLook) && !errors.Is(err, errMove) && !errors.Is(err, rmw.ErrWrongKind):
 			return err
 		case attempt == c.cfg.MaxAttempts:
-			return redisx.Fail("cutover", c.op, c.key, 0, errTooOften)
+			return redisx.Fail("cutover", c.op, c.key, 0, mover.ErrTooOften)
 		}
 		if attempt > 1 { // other processes move the key at the same time
-			if err := redisx.Sleep(ctx, pause.Delay(attempt, rand.Float64())); err != nil {
+			if err := redisx.Sleep(ctx, mover.Pause.Delay(attempt, rand.Float64())); err != nil {
 				return redisx.Fail("cutover", c.op, c.key, 0, err)
 			}
 		}
 		goal, cause := c.goal, err
-		goal.moves = goal.moves && c.op == "update" && !c.home.Stays
-		goal.creates = errors.Is(cause, errMove)
-		goal.unmoved = errors.Is(cause, errLook)
-		if c.home, err = c.mover.settle(ctx, c.key.Name, goal); err != nil {
+		goal.Moves = goal.Moves && c.op == "update" && !c.home.Stays
+		goal.Creates = errors.Is(cause, errMove)
+		goal.Unmoved = errors.Is(cause, errLook)
+		if c.home, err = c.mover.Settle(ctx, c.key.Name, goal); err != nil {
 			return redisx.Fail("cutover", "move", c.key, 0, redisx.Blame(ctx, err))
 		}
-		if errors.Is(cause, rmw.ErrWrongKind) && !c.home.holds(c.key) {
+		if errors.Is(cause, rmw.ErrWrongKind) && !c.home.Holds(c.key) {
 			return cause
 		}
 	}
 }
-
-// pause is between two attempts to find a home of the key.
-var pause = rmw.Backoff{Base: 200 * time.Microsecond, Max: 20 * time.Millisecond}
-
-var errTooOften = fmt.Errorf("%w: the key moved each time it was looked for", rmw.ErrContended)
 
 // Update implements [rmw.Updater]. If the stage moves the key, it moves first, and then fn runs
 // under the Store of its new home. A key that exists in neither store moves only if fn writes it.
@@ -247,7 +250,7 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	var res rmw.Result
 	calls := 0
 	err = c.run(ctx, func(store rmw.Store) (err error) {
-		moves := c.goal.moves && c.goal.to != c.home.Side && !c.home.Stays
+		moves := c.goal.Moves && c.goal.To != c.home.Side && !c.home.Stays
 		res, err = store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 			c.ofFn = false
 			switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -33,20 +34,20 @@ func TestSweepMovesThereAndBack(t *testing.T) {
 		for _, name := range []string{"/lock/k1", "/fence/lock/k1", "/wait/lock/k1", "~cutover:stage"} {
 			require.NoError(t, old.Set(ctx, name, "x", 0).Err())
 		}
-		names := func(names ...string) cutover.Keys { return cutover.Keys{Count: len(names), Names: names} }
+		names := func(names ...string) operate.Keys { return operate.Keys{Count: len(names), Names: names} }
 		for i, tc := range []struct {
 			stage cutover.Stage
-			want  cutover.Pass
+			want  operate.Pass
 		}{
-			{follow, cutover.Pass{Kept: 52}},
-			{forward, cutover.Pass{Moved: 50}},
-			{forward, cutover.Pass{There: 50}},
-			{frozen(forward), cutover.Pass{Kept: 52}},
-			{frozen(reverse), cutover.Pass{Kept: 52}},
-			{reverse, cutover.Pass{Moved: 50, There: 2}},
-			{reverse, cutover.Pass{There: 52}},
-			{cutover.Stage{Phase: cutover.Copying, Percent: 100, Labels: []string{"other"}}, cutover.Pass{Kept: 52}},
-			{forward, cutover.Pass{Moved: 50}},
+			{follow, operate.Pass{Kept: 52}},
+			{forward, operate.Pass{Moved: 50}},
+			{forward, operate.Pass{There: 50}},
+			{frozen(forward), operate.Pass{Kept: 52}},
+			{frozen(reverse), operate.Pass{Kept: 52}},
+			{reverse, operate.Pass{Moved: 50, There: 2}},
+			{reverse, operate.Pass{There: 52}},
+			{cutover.Stage{Phase: cutover.Copying, Percent: 100, Labels: []string{"other"}}, operate.Pass{Kept: 52}},
+			{forward, operate.Pass{Moved: 50}},
 		} {
 			p := r.open(tc.stage)
 			pass := p.sweep(r.old(7))
@@ -58,11 +59,11 @@ func TestSweepMovesThereAndBack(t *testing.T) {
 				assert.Less(t, pass.Pause.Max, 5*time.Millisecond)
 			}
 			assert.ElementsMatch(t, []string{"list", "set"}, pass.OtherType.Names)
-			tc.want.Scanned = cutover.Scanned{Names: 58, Chosen: 54, Foreign: 4, Masters: 1, AllMasters: 1}
+			tc.want.Scanned = operate.Scanned{Names: 58, Chosen: 54, Foreign: 4, Masters: 1, AllMasters: 1}
 			if tc.want.Moved+tc.want.There+tc.want.Kept == 50 { // the other two are to move, too
 				tc.want.TooLarge, tc.want.Refused = names("large"), names("twice")
 			}
-			tc.want.OtherType, tc.want.Pause = cutover.Keys{Count: 2, Names: pass.OtherType.Names}, pass.Pause
+			tc.want.OtherType, tc.want.Pause = operate.Keys{Count: 2, Names: pass.OtherType.Names}, pass.Pause
 			assert.Equal(t, tc.want, pass, "step %d", i)
 			r.requireFilled(50)
 		}
@@ -106,7 +107,7 @@ func TestSweepMarksNothingUnfilled(t *testing.T) {
 			r.fill(8)
 			r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: action, Text: "ERR refused", Match: isStep("fill")})
 			p := r.open(forward)
-			_, err := p.Sweep(t.Context(), r.old(8))
+			_, err := operate.Sweep(t.Context(), p.Store, r.old(8))
 			require.ErrorIs(t, err, rmw.ErrUnavailable)
 			require.NoError(t, p.Close())
 			assert.Zero(t, r.steps()["mark"])
@@ -144,7 +145,7 @@ func TestSweepOfVanishedKeys(t *testing.T) {
 				return rmw.Key{}, true
 			}
 			pass := r.open(forward).sweep(cfg)
-			assert.Equal(t, cutover.Pass{Scanned: pass.Scanned, Gone: 8, Pause: pass.Pause}, pass)
+			assert.Equal(t, operate.Pass{Scanned: pass.Scanned, Gone: 8, Pause: pass.Pause}, pass)
 			assert.Equal(t, [2]string{"none", "none"}, r.where("k1"))
 		})
 	}
@@ -152,7 +153,7 @@ func TestSweepOfVanishedKeys(t *testing.T) {
 
 func TestSweepRate(t *testing.T) {
 	long.Repeats(t)
-	took := func(change func(*rig, *cutover.SweepConfig)) (took time.Duration) {
+	took := func(change func(*rig, *operate.SweepConfig)) (took time.Duration) {
 		bubble(t, func(t *testing.T, r *rig) {
 			r.fill(100)
 			cfg := r.old(10)
@@ -163,24 +164,24 @@ func TestSweepRate(t *testing.T) {
 		})
 		return took
 	}
-	full := took(func(*rig, *cutover.SweepConfig) {})
+	full := took(func(*rig, *operate.SweepConfig) {})
 	assert.Less(t, full, 50*time.Millisecond)
 
-	limited := took(func(_ *rig, cfg *cutover.SweepConfig) { cfg.Rate = 50 })
+	limited := took(func(_ *rig, cfg *operate.SweepConfig) { cfg.Rate = 50 })
 	assert.InDelta(t, 2*time.Second, limited, float64(10*time.Millisecond))
 
-	always := took(func(_ *rig, cfg *cutover.SweepConfig) { cfg.Slow = func() bool { return true } })
+	always := took(func(_ *rig, cfg *operate.SweepConfig) { cfg.Slow = func() bool { return true } })
 	assert.Greater(t, always, 20*full, "each batch takes twice as long as the one before, up to 100 ms a key")
 	assert.Less(t, always, 100*100*time.Millisecond)
 
 	once := 0
-	recovers := took(func(_ *rig, cfg *cutover.SweepConfig) { cfg.Slow = func() bool { once++; return once < 3 } })
+	recovers := took(func(_ *rig, cfg *operate.SweepConfig) { cfg.Slow = func() bool { once++; return once < 3 } })
 	assert.Greater(t, recovers, full+full/2)
 	assert.Less(t, recovers, 6*full, "as long as three passes with one batch in flight; a full pass has two")
 
-	fast := took(func(_ *rig, cfg *cutover.SweepConfig) { cfg.MaxLatency = 5 * time.Millisecond })
+	fast := took(func(_ *rig, cfg *operate.SweepConfig) { cfg.MaxLatency = 5 * time.Millisecond })
 	assert.Less(t, fast, 2*full)
-	slow := took(func(r *rig, cfg *cutover.SweepConfig) {
+	slow := took(func(r *rig, cfg *operate.SweepConfig) {
 		cfg.MaxLatency = 5 * time.Millisecond
 		r.proxies[1].Inject(proxytest.Fault{Times: -1, Action: proxytest.Delay, Delay: 10 * time.Millisecond, Match: isStep("look")})
 	})
@@ -196,15 +197,15 @@ func TestSweepEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
 		defer cancel()
 		began := time.Now()
-		pass, err := p.Sweep(ctx, cfg)
+		pass, err := operate.Sweep(ctx, p.Store, cfg)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.InDelta(t, 7*time.Second, time.Since(began), float64(time.Millisecond))
 		assert.Equal(t, 10, pass.Moved)
 
 		time.AfterFunc(7*time.Second, func() { _ = p.Store.Close() })
-		_, err = p.Sweep(t.Context(), cfg)
+		_, err = operate.Sweep(t.Context(), p.Store, cfg)
 		require.ErrorIs(t, err, rmw.ErrClosed)
-		_, err = p.Verify(t.Context(), cfg)
+		_, err = operate.Verify(t.Context(), p.Store, cfg)
 		require.ErrorIs(t, err, rmw.ErrClosed)
 		r.requireFilled(20)
 	})
@@ -215,7 +216,7 @@ func TestSweepEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err := p.Sweep(ctx, r.old(5))
+		_, err := operate.Sweep(ctx, p.Store, r.old(5))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.InDelta(t, time.Second, time.Since(began), float64(time.Millisecond))
 		heal()
@@ -227,11 +228,11 @@ func TestSweepEnds(t *testing.T) {
 		r.proxies[1].Down(0)
 		r.proxies[1].Down(1)
 		p := r.open(forward)
-		pass, err := p.Sweep(t.Context(), r.old(5))
+		pass, err := operate.Sweep(t.Context(), p.Store, r.old(5))
 		require.ErrorIs(t, err, rmw.ErrUnavailable)
 		assert.Equal(t, 5, pass.Failed.Count)
 		require.ErrorIs(t, pass.Cause, rmw.ErrUnavailable)
-		report, err := p.Verify(t.Context(), r.old(5))
+		report, err := operate.Verify(t.Context(), p.Store, r.old(5))
 		require.ErrorIs(t, err, rmw.ErrUnavailable)
 		assert.Equal(t, 5, report.Failed.Count)
 		for _, name := range pass.Failed.Names {
@@ -245,19 +246,19 @@ func TestSweepRefusesConfig(t *testing.T) {
 		p, good := r.open(forward), r.old(0)
 		cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"192.0.2.1:1"}})
 		defer cluster.Close()
-		for name, cfg := range map[string]cutover.SweepConfig{
+		for name, cfg := range map[string]operate.SweepConfig{
 			"no master":     {},
-			"a nil master":  {Masters: []cutover.Scanner{(*redis.Client)(nil)}},
-			"a cluster":     {Masters: []cutover.Scanner{cluster}},
+			"a nil master":  {Masters: []operate.Scanner{(*redis.Client)(nil)}},
+			"a cluster":     {Masters: []operate.Scanner{cluster}},
 			"a batch of -1": {Masters: good.Masters, Batch: -1},
 			"a rate of -1":  {Masters: good.Masters, Rate: -1},
 			"a latency < 0": {Masters: good.Masters, MaxLatency: -1},
 		} {
-			_, err := p.Sweep(t.Context(), cfg)
+			_, err := operate.Sweep(t.Context(), p.Store, cfg)
 			assert.ErrorIs(t, err, rmw.ErrInvalid, name)
 		}
 		p.sweep(good)
-		_, err := cutover.New(cutover.Side{}, cutover.Side{}, cutover.Config{}).Sweep(t.Context(), good)
+		_, err := operate.Sweep(t.Context(), cutover.New(cutover.Side{}, cutover.Side{}, cutover.Config{}), good)
 		require.ErrorIs(t, err, rmw.ErrInvalid)
 	})
 }
@@ -328,10 +329,11 @@ func TestSweepMemory(t *testing.T) {
 		side := cutover.Side{Store: &place{}, Redis: rdb}
 		s := cutover.New(side, side, cutover.Config{Stage: forward})
 		defer s.Close()
-		pass, err := s.Sweep(t.Context(), cutover.SweepConfig{Masters: []cutover.Scanner{master}, Keys: func(name string) (rmw.Key, bool) {
+		cfg := operate.SweepConfig{Masters: []operate.Scanner{master}, Keys: func(name string) (rmw.Key, bool) {
 			chosen(name)
 			return rmw.Key{}, true
-		}})
+		}}
+		pass, err := operate.Sweep(t.Context(), s, cfg)
 		require.NoError(t, err)
 		require.Equal(t, 100_000, pass.Gone)
 		t.Logf("the live heap grew by %d bytes from 10,000 to 99,000 keys", last.Load()-first.Load())
@@ -394,7 +396,7 @@ func TestNamesOfAResult(t *testing.T) {
 			cfg := r.both(16)
 			cfg.Names = most
 			assert.Len(t, p.sweep(cfg).OtherType.Names, want)
-			report, err := p.Verify(t.Context(), cfg)
+			report, err := operate.Verify(t.Context(), p.Store, cfg)
 			require.NoError(t, err)
 			assert.Len(t, report.OtherType.Names, want)
 			for _, g := range p.preflight(cfg) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -22,31 +23,31 @@ type plant struct {
 	stage    cutover.Stage // of a sweep before it
 	commands string        // to the "old" and the "new" server
 	do       func(t *testing.T, r *rig, old, new *redis.Client)
-	want     func(r *cutover.Report) // the change of a Report of 20 sound keys
+	want     func(r *operate.Report) // the change of a Report of 20 sound keys
 }
 
 const planted = "k7"
 
-func named(k *cutover.Keys) { *k = cutover.Keys{Count: 1, Names: []string{planted}} }
+func named(k *operate.Keys) { *k = operate.Keys{Count: 1, Names: []string{planted}} }
 
 // Each kind of error is planted in one key among 20, and it is found there and nowhere else.
 func TestVerifyFindsPlants(t *testing.T) {
-	type finds = func(*cutover.Report)
-	open := func(of func(*cutover.Report) *cutover.Keys) finds {
-		return func(r *cutover.Report) { r.Open = 19; named(of(r)) }
+	type finds = func(*operate.Report)
+	open := func(of func(*operate.Report) *operate.Keys) finds {
+		return func(r *operate.Report) { r.Open = 19; named(of(r)) }
 	}
-	equal := func(of func(*cutover.Report) *cutover.Keys) finds {
-		return func(r *cutover.Report) { r.Equal = 19; named(of(r)) }
+	equal := func(of func(*operate.Report) *operate.Keys) finds {
+		return func(r *operate.Report) { r.Equal = 19; named(of(r)) }
 	}
-	changed := func(r *cutover.Report) { r.Equal, r.ChangedSince = 19, 1 }
-	tooLarge := func(r *cutover.Report) *cutover.Keys { return &r.TooLarge }
-	otherType := func(r *cutover.Report) *cutover.Keys { return &r.OtherType }
-	twoHomes := func(r *cutover.Report) *cutover.Keys { return &r.TwoHomes }
-	expiring := func(r *cutover.Report) *cutover.Keys { return &r.Expiring }
-	forgotten := func(r *cutover.Report) *cutover.Keys { return &r.Forgotten }
+	changed := func(r *operate.Report) { r.Equal, r.ChangedSince = 19, 1 }
+	tooLarge := func(r *operate.Report) *operate.Keys { return &r.TooLarge }
+	otherType := func(r *operate.Report) *operate.Keys { return &r.OtherType }
+	twoHomes := func(r *operate.Report) *operate.Keys { return &r.TwoHomes }
+	expiring := func(r *operate.Report) *operate.Keys { return &r.Expiring }
+	forgotten := func(r *operate.Report) *operate.Keys { return &r.Forgotten }
 	for name, p := range map[string]plant{
-		"nothing, before": {follow, "", nil, func(r *cutover.Report) { r.Open = 20 }},
-		"nothing, after":  {forward, "", nil, func(r *cutover.Report) { r.Equal = 20 }},
+		"nothing, before": {follow, "", nil, func(r *operate.Report) { r.Open = 20 }},
+		"nothing, after":  {forward, "", nil, func(r *operate.Report) { r.Equal = 20 }},
 		"too large":       {follow, "old SETRANGE k7 1048576 x", nil, open(tooLarge)},
 		"a hash that is too large": {follow, "old DEL k7", func(t *testing.T, _ *rig, old, _ *redis.Client) {
 			for i := range 300 {
@@ -59,9 +60,9 @@ func TestVerifyFindsPlants(t *testing.T) {
 		"EXPIRE of the marker":                  {forward, "old EXPIRE k7 3600", nil, equal(expiring)},
 		"EXPIRE of the marker in the new store": {reverse, "new EXPIRE k7 3600", nil, open(expiring)},
 		"DEL of the marker": {forward, "old DEL k7", nil,
-			func(r *cutover.Report) { r.Names, r.Chosen, r.Equal = 19, 19, 19; named(&r.Unmarked) }},
+			func(r *operate.Report) { r.Names, r.Chosen, r.Equal = 19, 19, 19; named(&r.Unmarked) }},
 		"DEL of the value after a way back": {reverse, "old DEL k7", nil,
-			func(r *cutover.Report) { r.Names, r.Chosen, r.Open = 19, 19, 19; named(&r.Leftover) }},
+			func(r *operate.Report) { r.Names, r.Chosen, r.Open = 19, 19, 19; named(&r.Leftover) }},
 		"a fill that the new store has forgotten": {forward, "new DEL k7", func(t *testing.T, _ *rig, old, new *redis.Client) {
 			head := old.LRange(t.Context(), planted, 0, 3).Val() // magic, state, nonce, nonce of the reservation
 			require.NoError(t, new.RPush(t.Context(), planted, head[0], "away", head[3], "", "none", "-1", "0").Err())
@@ -81,7 +82,7 @@ func TestVerifyFindsPlants(t *testing.T) {
 		"an update of a hash since": {forward, "new HSET k5 f K5", nil, changed},
 		"another field since":       {forward, "new HDEL k5 g; new HSET k5 G -", nil, changed},
 		"another type since":        {forward, "new DEL k7; new SADD k7 a", nil, changed},
-		"a deletion since":          {forward, "new DEL k7", nil, func(r *cutover.Report) { changed(r); named(&r.Missing) }},
+		"a deletion since":          {forward, "new DEL k7", nil, func(r *operate.Report) { changed(r); named(&r.Missing) }},
 		"keys that moved as absent, or have expired since": {forward, "", func(t *testing.T, r *rig, old, new *redis.Client) {
 			r.open(forward).add("x")
 			require.NoError(t, new.Del(t.Context(), room.Name).Err())
@@ -89,11 +90,11 @@ func TestVerifyFindsPlants(t *testing.T) {
 			require.NoError(t, old.Expire(t.Context(), "h", time.Second).Err())
 			r.swept(forward)
 			sleep(2 * time.Second)
-		}, func(r *cutover.Report) { r.Names, r.Chosen, r.Equal = 22, 22, 22 }},
+		}, func(r *operate.Report) { r.Names, r.Chosen, r.Equal = 22, 22, 22 }},
 		"a store that does not answer for one key": {forward, "", func(_ *testing.T, r *rig, _, _ *redis.Client) {
 			r.proxies[1].Inject(proxytest.Fault{Match: func(args []string) bool { return len(args) > 4 && args[3] == planted },
 				Times: -1, Action: proxytest.RefuseWith, Text: "ERR no"})
-		}, equal(func(r *cutover.Report) *cutover.Keys { return &r.Failed })},
+		}, equal(func(r *operate.Report) *operate.Keys { return &r.Failed })},
 	} {
 		runShort(t, name, name == "nothing, after", func(t *testing.T, r *rig) {
 			r.fill(20)
@@ -111,7 +112,7 @@ func TestVerifyFindsPlants(t *testing.T) {
 			if p.do != nil {
 				p.do(t, r, old, new)
 			}
-			want := cutover.Report{Scanned: cutover.Scanned{
+			want := operate.Report{Scanned: operate.Scanned{
 				Names: 20, Chosen: 20, Masters: 1, AllMasters: 1, NewMasters: 2, AllNewMasters: 2,
 			}}
 			p.want(&want)
@@ -135,7 +136,7 @@ func TestVerifyBesideMoves(t *testing.T) {
 			p, cfg := r.open(stage), r.both(4)
 			wg.Go(func() {
 				for ctx.Err() == nil {
-					_, _ = p.Sweep(ctx, cfg)
+					_, _ = operate.Sweep(ctx, p.Store, cfg)
 				}
 			})
 			wg.Go(func() {

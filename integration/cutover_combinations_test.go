@@ -19,6 +19,7 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -71,7 +72,7 @@ func (p place) open(t *testing.T, process int) cutover.Side {
 }
 
 // scanners returns clients of all masters.
-func (p place) scanners(t *testing.T) (all []cutover.Scanner) {
+func (p place) scanners(t *testing.T) (all []operate.Scanner) {
 	masters := p.masters
 	if masters == nil {
 		masters = slices.Concat(p.nodes, p.addrs)
@@ -182,7 +183,7 @@ func (c *combination) await() {
 	for range every.C {
 		stage, err := cutover.Current(c.t.Context(), "desk", c.sides[0].Store, c.sides[1].Store)
 		require.NoError(c.t, err)
-		census, err := cutover.Census(c.t.Context(), "desk", c.sides[0].Store)
+		census, err := operate.Census(c.t.Context(), "desk", c.sides[0].Store)
 		require.NoError(c.t, err)
 		if len(census) == 2 && census[0].Epoch == stage.Epoch && census[1].Epoch == stage.Epoch {
 			break
@@ -266,32 +267,32 @@ func (c commander) verify(atOld bool) {
 type program struct {
 	*combination
 	store *cutover.Store
-	cfg   cutover.SweepConfig
+	cfg   operate.SweepConfig
 }
 
 func newProgram(c *combination) program {
 	stage := cutover.FromKey("desk", c.sides[0].Store, c.sides[1].Store)
-	p := program{c, cutover.New(c.sides[0], c.sides[1], cutover.Config{Stage: stage}), cutover.SweepConfig{
+	p := program{c, cutover.New(c.sides[0], c.sides[1], cutover.Config{Stage: stage}), operate.SweepConfig{
 		Masters: c.places[0].scanners(c.t), NewMasters: c.places[1].scanners(c.t),
 	}}
 	c.t.Cleanup(func() { assert.NoError(c.t, errors.Join(p.store.Close(), stage.Close())) })
 	return p
 }
 
-func (p program) publish(next cutover.Stage, gates ...cutover.Gate) {
+func (p program) publish(next cutover.Stage, gates ...operate.Gate) {
 	p.t.Helper()
 	ctx := p.t.Context()
 	present, err := cutover.Current(ctx, "desk", p.sides[0].Store, p.sides[1].Store)
 	require.NoError(p.t, err)
-	census, err := cutover.Census(ctx, "desk", p.sides[0].Store)
+	census, err := operate.Census(ctx, "desk", p.sides[0].Store)
 	require.NoError(p.t, err)
 	next.Epoch = present.Epoch
-	gates = append(gates, cutover.Ready(present, next, cutover.Evidence{Name: "desk", Census: census})...)
-	require.NoError(p.t, cutover.Publish(ctx, "desk", p.sides[0].Store, p.sides[1].Store, next, gates...))
+	gates = append(gates, operate.Ready(present, next, operate.Evidence{Name: "desk", Census: census})...)
+	require.NoError(p.t, operate.Publish(ctx, "desk", p.sides[0].Store, p.sides[1].Store, next, gates...))
 }
 
 func (p program) advance() {
-	gates, err := p.store.Preflight(p.t.Context(), p.cfg)
+	gates, err := operate.Preflight(p.t.Context(), p.store, p.cfg)
 	require.NoError(p.t, err)
 	p.publish(cutover.Stage{Phase: cutover.Copying, Percent: 100}, gates...)
 }
@@ -299,8 +300,8 @@ func (p program) advance() {
 func (p program) reverse() { p.publish(cutover.Stage{Phase: cutover.Reverse}) }
 
 func (p program) sweep() bool {
-	require.NoError(p.t, p.store.CheckStores(p.t.Context(), p.cfg))
-	pass, err := p.store.Sweep(p.t.Context(), p.cfg)
+	require.NoError(p.t, operate.CheckStores(p.t.Context(), p.store, p.cfg))
+	pass, err := operate.Sweep(p.t.Context(), p.store, p.cfg)
 	require.NoError(p.t, err)
 	require.Zero(p.t, pass.Stay()+pass.Failed.Count)
 	return pass.Moved+pass.Completed+pass.Freed > 0
@@ -308,7 +309,7 @@ func (p program) sweep() bool {
 
 func (p program) verify(atOld bool) {
 	p.t.Helper()
-	report, err := p.store.Verify(p.t.Context(), p.cfg)
+	report, err := operate.Verify(p.t.Context(), p.store, p.cfg)
 	require.NoError(p.t, err)
 	assert.Zero(p.t, report.Wrong(), "%+v", report)
 	assert.Equal(p.t, atOld, report.AtOld(), "%+v", report)
@@ -388,7 +389,7 @@ func TestProbesReachEveryServer(t *testing.T) {
 	c := newCombination(t, onOneRedis(t), byNutcracker(1)(t))
 	p := newProgram(c)
 	for range 50 {
-		require.NoError(t, p.store.CheckStores(t.Context(), p.cfg))
+		require.NoError(t, operate.CheckStores(t.Context(), p.store, p.cfg))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -36,9 +37,10 @@ func movable(t *testing.T) (old, new *redis.Client, move func(phase cutover.Phas
 	}
 	return rdb[0], rdb[1], func(phase cutover.Phase, key rmw.Key) {
 		s := cutover.New(sides[0], sides[1], cutover.Config{Stage: cutover.Stage{Phase: phase, Percent: 100}})
-		_, err := s.Sweep(t.Context(), cutover.SweepConfig{Masters: []cutover.Scanner{rdb[0]}, Keys: func(name string) (rmw.Key, bool) {
+		cfg := operate.SweepConfig{Masters: []operate.Scanner{rdb[0]}, Keys: func(name string) (rmw.Key, bool) {
 			return key, name == key.Name
-		}})
+		}}
+		_, err := operate.Sweep(t.Context(), s, cfg)
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
@@ -39,9 +40,10 @@ func TestMoveCosts(t *testing.T) {
 		cutover.Config{Stage: cutover.Stage{Phase: cutover.Copying, Percent: 100}})
 	defer store.Close()
 	sweep := func(chosen func(string) bool, moved int) {
-		pass, err := store.Sweep(ctx, cutover.SweepConfig{Masters: []cutover.Scanner{old}, Keys: func(name string) (rmw.Key, bool) {
+		cfg := operate.SweepConfig{Masters: []operate.Scanner{old}, Keys: func(name string) (rmw.Key, bool) {
 			return rmw.Key{}, chosen(name)
-		}})
+		}}
+		pass, err := operate.Sweep(ctx, store, cfg)
 		require.NoError(t, err)
 		require.Equal(t, moved, pass.Moved)
 	}
@@ -77,7 +79,7 @@ func BenchmarkSweep(b *testing.B) {
 		return sum(b, rdb, "cpu", `(?m)^used_cpu_user:([\d.]+)`) + sum(b, rdb, "cpu", `(?m)^used_cpu_sys:([\d.]+)`)
 	}
 	var busy [2]float64
-	var pause cutover.Pause
+	var pause operate.Pause
 	for b.Loop() {
 		b.StopTimer()
 		require.NoError(b, old.FlushAll(b.Context()).Err())
@@ -90,7 +92,7 @@ func BenchmarkSweep(b *testing.B) {
 		require.NoError(b, err)
 		before := [2]float64{cpu(old), cpu(new)}
 		b.StartTimer()
-		pass, err := store.Sweep(b.Context(), cutover.SweepConfig{Masters: []cutover.Scanner{old}})
+		pass, err := operate.Sweep(b.Context(), store, operate.SweepConfig{Masters: []operate.Scanner{old}})
 		b.StopTimer()
 		require.NoError(b, err)
 		require.Equal(b, keys, pass.Moved)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -136,7 +137,7 @@ type failovers struct {
 	t       *testing.T
 	fails   *replicated
 	clients [2]func() redis.UniversalClient
-	masters [2]func() cutover.Scanner
+	masters [2]func() operate.Scanner
 	names   map[string][]string // of this round
 	total   map[string]int
 	rounds  int
@@ -189,7 +190,7 @@ func (f *failovers) update(cfg cutover.Config, group string) (acknowledged int) 
 // sweep returns how many keys of the group a sweep has moved.
 func (f *failovers) sweep(cfg cutover.Config, group string) (moved int) {
 	f.with(cfg, func(s *cutover.Store) {
-		pass, err := s.Sweep(f.t.Context(), f.choose(group))
+		pass, err := operate.Sweep(f.t.Context(), s, f.choose(group))
 		require.NoError(f.t, err)
 		moved = pass.Moved
 	})
@@ -197,23 +198,23 @@ func (f *failovers) sweep(cfg cutover.Config, group string) (moved int) {
 }
 
 // choose returns a pass over the keys of the group.
-func (f *failovers) choose(group string) cutover.SweepConfig {
+func (f *failovers) choose(group string) operate.SweepConfig {
 	mine := map[string]bool{}
 	for _, name := range f.names[group] {
 		mine[name] = true
 	}
-	return cutover.SweepConfig{
-		Masters:    []cutover.Scanner{f.masters[0]()},
-		NewMasters: []cutover.Scanner{f.masters[1]()},
+	return operate.SweepConfig{
+		Masters:    []operate.Scanner{f.masters[0]()},
+		NewMasters: []operate.Scanner{f.masters[1]()},
 		Keys:       func(name string) (rmw.Key, bool) { return rmw.Key{Name: name}, mine[name] },
 	}
 }
 
 // verify adds to the totals what Verify finds among the keys of the group.
-func (f *failovers) verify(group string) (report cutover.Report) {
+func (f *failovers) verify(group string) (report operate.Report) {
 	f.with(cutover.Config{}, func(s *cutover.Store) {
 		var err error
-		report, err = s.Verify(f.t.Context(), f.choose(group))
+		report, err = operate.Verify(f.t.Context(), s, f.choose(group))
 		require.NoError(f.t, err)
 	})
 	for what, n := range map[string]int{
@@ -298,7 +299,7 @@ func TestLongFailoversOfTheOldStore(t *testing.T) {
 	f := &failovers{
 		t: t, fails: old, total: map[string]int{}, rounds: 4,
 		clients: [2]func() redis.UniversalClient{old.client, func() redis.UniversalClient { return plain(new) }},
-		masters: [2]func() cutover.Scanner{func() cutover.Scanner { return old.admin[0] }, func() cutover.Scanner { return admin }},
+		masters: [2]func() operate.Scanner{func() operate.Scanner { return old.admin[0] }, func() operate.Scanner { return admin }},
 	}
 	follow, waits := cutover.Config{}, cutover.Config{Stage: toNew, Replicas: 1}
 	f.play([]string{"with", "with, absent", "without", "without, absent", "back"}, func() {
@@ -343,7 +344,7 @@ func TestLongFailoversOfTheNewStore(t *testing.T) {
 	f := &failovers{
 		t: t, fails: new, total: map[string]int{}, rounds: 4,
 		clients: [2]func() redis.UniversalClient{func() redis.UniversalClient { return plain(old) }, new.client},
-		masters: [2]func() cutover.Scanner{func() cutover.Scanner { return admin }, func() cutover.Scanner { return new.admin[0] }},
+		masters: [2]func() operate.Scanner{func() operate.Scanner { return admin }, func() operate.Scanner { return new.admin[0] }},
 	}
 	moves, waits := cutover.Config{Stage: toNew}, cutover.Config{Stage: toNew, NewReplicas: 1}
 	back, backWaits := cutover.Config{Stage: toOld}, cutover.Config{Stage: toOld, NewReplicas: 1}

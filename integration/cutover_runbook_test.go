@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/lockupdate"
@@ -180,14 +181,14 @@ func (p *runbookPlay) restore() {
 // awaitProcesses waits until both processes have seen the stage, and read it from both stores.
 func (p *runbookPlay) awaitProcesses() {
 	p.t.Helper()
-	var census []cutover.Process
+	var census []operate.Process
 	var stage cutover.Stage
 	assert.Eventually(p.t, func() (all bool) {
 		var err error
 		if stage, err = cutover.Current(p.t.Context(), "desk", p.stores[0], p.stores[1]); err != nil {
 			return false
 		}
-		census, err = cutover.Census(p.t.Context(), "desk", p.stores[0])
+		census, err = operate.Census(p.t.Context(), "desk", p.stores[0])
 		for _, one := range census {
 			all = one.Epoch == stage.Epoch && one.Error == ""
 			if !all {

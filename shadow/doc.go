@@ -25,7 +25,7 @@
 //     the key. Its fn takes as long as on the serving path, from 10 ms to a quarter of
 //     Config.Timeout. Only the free run finds lost updates.
 //
-// The shadow moves no data. Package cutover moves it, and its Store.Verify looks at every key
+// The shadow moves no data. Package cutover moves it, and its operate.Verify looks at every key
 // of both stores.
 //
 // # Playback and pure operations

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/rmw"
@@ -137,9 +138,9 @@ type cutoverAnswer struct {
 	Name      string            `json:"name"`
 	Stage     cutover.Stage     `json:"present"`
 	Next      cutover.Stage     `json:"next"`
-	State     cutover.GateState `json:"state"`
-	Gates     []cutover.Gate    `json:"gates"`
-	Processes []cutover.Process `json:"processes"`
+	State     operate.GateState `json:"state"`
+	Gates     []operate.Gate    `json:"gates"`
+	Processes []operate.Process `json:"processes"`
 	Steps     []string          `json:"steps,omitempty"`
 	Already   bool              `json:"already,omitempty"` // both stores have the stage
 	Voids     string            `json:"voids,omitempty"`   // the records that a new epoch voids
@@ -209,11 +210,11 @@ func runCutover(ctx context.Context, args []string, stdout, stderr io.Writer) in
 // a command that could not finish.
 const codeUnknown = 3
 
-func codeOf(state cutover.GateState) int {
+func codeOf(state operate.GateState) int {
 	switch state {
-	case cutover.GateOpen:
+	case operate.GateOpen:
 		return codeOK
-	case cutover.GateClosed, cutover.GateLater:
+	case operate.GateClosed, operate.GateLater:
 		return codeDiffers
 	}
 	return codeUnknown
@@ -223,7 +224,7 @@ func encode(w io.Writer, result any) error {
 	return wrap.WriteJSON(w, result)
 }
 
-func sayGates(w io.Writer, gates []cutover.Gate) {
+func sayGates(w io.Writer, gates []operate.Gate) {
 	table := wrap.NewTable("condition", "state", "have", "need")
 	for _, g := range gates {
 		table.Row(g.Name, g.State, g.Have, g.Need)
@@ -286,7 +287,7 @@ func (f *cutoverFlags) check(action string) ([]cutoverstatus.Record, error) {
 func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, records []cutoverstatus.Record) (
 	a cutoverAnswer, err error,
 ) {
-	a = cutoverAnswer{Name: f.name, State: cutover.GateUnknown, Gates: []cutover.Gate{}, Processes: []cutover.Process{}}
+	a = cutoverAnswer{Name: f.name, State: operate.GateUnknown, Gates: []operate.Gate{}, Processes: []operate.Process{}}
 	present, oneErr := cutover.Current(ctx, f.name, s.old, s.new)
 	if oneErr != nil && present.Epoch == 0 {
 		return a, oneErr
@@ -301,16 +302,16 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 	}
 	a.Steps = f.steps(ctx, s, a.Next, again)
 	a.Already = len(a.Steps) == 0
-	var census []cutover.Process
+	var census []operate.Process
 	if action == "advance" && !again || oneErr == nil { // freeze and reverse only show it
-		if census, err = cutover.Census(ctx, f.name, s.old); err != nil && action == "advance" {
+		if census, err = operate.Census(ctx, f.name, s.old); err != nil && action == "advance" {
 			return a, err
 		}
 	}
 	a.Processes = append(a.Processes, census...)
-	a.Gates = cutover.Ready(present, a.Next, f.evidence(census, records))
+	a.Gates = operate.Ready(present, a.Next, f.evidence(census, records))
 	if a.State = cutoverstatus.Worst(a.Gates); again {
-		a.Gates, a.State = a.Gates[:1], cutover.GateOpen
+		a.Gates, a.State = a.Gates[:1], operate.GateOpen
 	}
 	if !again && drained(present) && a.Next.Phase != cutover.Complete {
 		a.Voids = fmt.Sprintf("A new epoch voids the sweeps and verifies of epoch %d: repeat them before complete.", present.Epoch)
@@ -322,16 +323,16 @@ func (f *cutoverFlags) run(ctx context.Context, action string, s cutoverStores, 
 		}
 		a.Gates = append(a.Gates, first...)
 		// A setting of a server that cannot be read is only shown.
-		if f.dryRun || cutoverstatus.Worst(first) == cutover.GateClosed {
+		if f.dryRun || cutoverstatus.Worst(first) == operate.GateClosed {
 			a.State = cutoverstatus.Worst(a.Gates)
 		}
 	}
-	if f.dryRun || a.Already || a.State != cutover.GateOpen {
+	if f.dryRun || a.Already || a.State != operate.GateOpen {
 		return a, nil
 	}
 	next := a.Next
 	next.Epoch = present.Epoch
-	if err = cutover.Publish(ctx, f.name, s.old, s.new, next, a.Gates...); err != nil {
+	if err = operate.Publish(ctx, f.name, s.old, s.new, next, a.Gates...); err != nil {
 		a.Steps = nil // the error tells which of them were taken
 	}
 	a.Published = err == nil
@@ -362,17 +363,17 @@ func drained(s cutover.Stage) bool {
 }
 
 // preflight returns the conditions of the servers, and of the new store's names, for the first move.
-func (f *cutoverFlags) preflight(ctx context.Context, s cutoverStores) (gates []cutover.Gate, err error) {
+func (f *cutoverFlags) preflight(ctx context.Context, s cutoverStores) (gates []operate.Gate, err error) {
 	store, closeStore := f.store(s)
 	defer func() { err = errors.Join(err, closeStore()) }()
 	cfg := f.walkConfig(s)
 	if f.oldMasters != "" {
-		if err := store.CheckStores(ctx, cfg); err != nil {
+		if err := operate.CheckStores(ctx, store, cfg); err != nil {
 			return nil, err
 		}
 	}
 	cfg.Masters = nil // plan looks at the old store's keys
-	return store.Preflight(ctx, cfg)
+	return operate.Preflight(ctx, store, cfg)
 }
 
 // next returns the stage after the action; for status, the stage after a typical advance.
@@ -429,10 +430,10 @@ func (f *cutoverFlags) write(w io.Writer, a cutoverAnswer) error {
 	if a.Already {
 		say(w, "%s", wrapped(fmt.Sprintf("already at %v, epoch %d, in both stores: nothing to do", a.Stage, a.Stage.Epoch)))
 	}
-	if a.Stage.Freeze && a.Next.Freeze && a.State == cutover.GateOpen {
+	if a.Stage.Freeze && a.Next.Freeze && a.State == operate.GateOpen {
 		say(w, "%s", wrapped("The stage stays frozen: no key moves before freeze -off."))
 	}
-	if a.Voids != "" && a.State == cutover.GateOpen {
+	if a.Voids != "" && a.State == operate.GateOpen {
 		say(w, "%s", wrapped(a.Voids))
 	}
 	return nil

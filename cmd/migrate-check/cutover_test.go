@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
@@ -225,7 +226,7 @@ func TestCutoverSweepsAndVerifies(t *testing.T) {
 
 	r = s.try(t, "sweep", "-json", "-passes", passes)
 	assert.Equal(t, codeDiffers, r.code, "a set stays: %s", r.stderr)
-	var pass cutover.Pass
+	var pass operate.Pass
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &pass))
 	assert.Equal(t, 1, pass.Moved)
 	assert.Equal(t, []string{"room:set"}, pass.OtherType.Names)

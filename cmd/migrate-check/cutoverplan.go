@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/internal/serverlimits"
@@ -27,7 +28,7 @@ import (
 
 // cutoverPlan is the output of plan.
 type cutoverPlan struct {
-	Gates   []cutover.Gate  `json:"gates"`
+	Gates   []operate.Gate  `json:"gates"`
 	Servers []cutoverServer `json:"servers"`
 	// Keys and Bytes are those of the chosen keys in the old store; Bytes is 0 if it has no MEMORY USAGE.
 	Keys    int          `json:"keys"`
@@ -59,7 +60,7 @@ type cutoverKey struct {
 const markerBytes = 170
 
 // plan checks both servers and every key, and looks for blind writers if it may.
-func (f *cutoverFlags) plan(ctx context.Context, store *cutover.Store, s cutoverStores, cfg cutover.SweepConfig, w io.Writer) (
+func (f *cutoverFlags) plan(ctx context.Context, store *cutover.Store, s cutoverStores, cfg operate.SweepConfig, w io.Writer) (
 	code int, err error,
 ) {
 	var keys []*measured // of each old master
@@ -68,7 +69,7 @@ func (f *cutoverFlags) plan(ctx context.Context, store *cutover.Store, s cutover
 		m := &measured{Client: master, choose: f.choose(), foreign: f.others()}
 		keys, cfg.Masters = append(keys, m), append(cfg.Masters, m)
 	}
-	gates, err := store.Preflight(ctx, cfg)
+	gates, err := operate.Preflight(ctx, store, cfg)
 	if err != nil {
 		return codeError, err
 	}
@@ -128,7 +129,7 @@ func (p cutoverPlan) say(w io.Writer) {
 			say(w, "%s", wrapped("warning, "+one.Name+": "+warning))
 		}
 	}
-	if p.Gates[0].State != cutover.GateOpen {
+	if p.Gates[0].State != operate.GateOpen {
 		return // no key was looked at
 	}
 	text := []string{wrap.Counted(p.Keys, "key")}
@@ -152,7 +153,7 @@ type measured struct {
 	largest []cutoverKey
 }
 
-// Scan implements [cutover.Scanner].
+// Scan implements [operate.Scanner].
 func (m *measured) Scan(ctx context.Context, cursor uint64, match string, count int64) *redis.ScanCmd {
 	if cursor == 0 { // also after a restart of the server, which is scanned again
 		m.n, m.bytes, m.largest = 0, 0, nil
@@ -218,18 +219,18 @@ func serverFacts(ctx context.Context, name string, client *redis.Client) cutover
 	return server
 }
 
-func memoryGate(old cutoverServer, keys int) cutover.Gate {
+func memoryGate(old cutoverServer, keys int) operate.Gate {
 	after := old.Used + markerBytes*int64(keys)
-	g := cutover.Gate{
+	g := operate.Gate{
 		Name: strings.TrimSuffix("memory with markers, "+old.Name, ", "+sideNames[0]),
-		Have: wrap.Grouped(after) + " bytes", Need: "below maxmemory", State: cutover.GateOpen,
+		Have: wrap.Grouped(after) + " bytes", Need: "below maxmemory", State: operate.GateOpen,
 	}
 	switch {
 	case old.Used == 0:
-		g.State, g.Have = cutover.GateUnknown, "cannot be read"
+		g.State, g.Have = operate.GateUnknown, "cannot be read"
 		g.Do = "compare INFO memory with its maxmemory: each key takes 170 bytes more"
 	case old.Limit > 0 && after > old.Limit:
-		g.State, g.Do = cutover.GateClosed, "raise maxmemory: each key takes 170 bytes more until the old store is deleted"
+		g.State, g.Do = operate.GateClosed, "raise maxmemory: each key takes 170 bytes more until the old store is deleted"
 	}
 	return g
 }
@@ -324,25 +325,25 @@ func (f *cutoverFlags) counts() func(name string) bool {
 
 // blindGate is the condition that MONITOR has shown no blind writer. It is unknown, with the reason, if MONITOR has not
 // seen all commands of its time.
-func blindGate(report *live.Report, writers []blindWriter) cutover.Gate {
+func blindGate(report *live.Report, writers []blindWriter) operate.Gate {
 	lines, early := 0, ""
 	for _, m := range report.Monitored {
 		if lines += m.Lines; m.Early {
 			early = m.Ended
 		}
 	}
-	g := cutover.Gate{Name: "blind writers", Have: "0 in " + wrap.Counted(lines, "line"), Need: "none", State: cutover.GateOpen}
+	g := operate.Gate{Name: "blind writers", Have: "0 in " + wrap.Counted(lines, "line"), Need: "none", State: operate.GateOpen}
 	switch {
 	case len(writers) > 0:
 		texts := make([]string, len(writers))
 		for i, w := range writers {
 			texts[i] = w.String()
 		}
-		g.State, g.Have, g.Do = cutover.GateClosed, fmt.Sprint(len(writers)), "stop or fence them: "+strings.Join(texts, "; ")
+		g.State, g.Have, g.Do = operate.GateClosed, fmt.Sprint(len(writers)), "stop or fence them: "+strings.Join(texts, "; ")
 	case early != "":
-		g.State, g.Do = cutover.GateUnknown, "MONITOR ended before its time: "+early+"; -monitor-force goes on"
+		g.State, g.Do = operate.GateUnknown, "MONITOR ended before its time: "+early+"; -monitor-force goes on"
 	case lines == 0:
-		g.State, g.Do = cutover.GateUnknown, "run plan under normal load, and see migrate-check live -monitor"
+		g.State, g.Do = operate.GateUnknown, "run plan under normal load, and see migrate-check live -monitor"
 		for _, why := range report.Incomplete {
 			if strings.Contains(why, "MONITOR") {
 				g.Have, g.Do = "not looked at", why+"; -monitor-force sends it"

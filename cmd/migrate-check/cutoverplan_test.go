@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/live"
 	"github.com/unwatch/unwatch/internal/testing/servers"
 	"github.com/unwatch/unwatch/proxycompat"
@@ -68,7 +68,7 @@ func TestCutoverPlanNamesBlindWriters(t *testing.T) {
 // A plan that could not look for blind writers says why, and is not that of an idle server.
 func TestCutoverPlanSaysWhyMonitorWasNotSent(t *testing.T) {
 	why := "redis:6379 gets 5001 commands a second, so MONITOR was not sent"
-	unknown := cutover.Gate{Name: "blind writers", Need: "none", State: cutover.GateUnknown}
+	unknown := operate.Gate{Name: "blind writers", Need: "none", State: operate.GateUnknown}
 	unknown.Have, unknown.Do = "not looked at", why+"; -monitor-force sends it"
 	assert.Equal(t, unknown, blindGate(&live.Report{Incomplete: []string{"another", why}}, nil))
 	unknown.Have, unknown.Do = "0 in 0 lines", "run plan under normal load, and see migrate-check live -monitor"
@@ -76,7 +76,7 @@ func TestCutoverPlanSaysWhyMonitorWasNotSent(t *testing.T) {
 	unknown.Have, unknown.Do = "0 in 9 lines", "MONITOR ended before its time: too many; -monitor-force goes on"
 	ended := &live.Report{Monitored: []live.Monitored{{Lines: 9, Ended: "too many", Early: true}}}
 	assert.Equal(t, unknown, blindGate(ended, nil))
-	assert.Equal(t, cutover.GateClosed, blindGate(ended, []blindWriter{{}}).State)
+	assert.Equal(t, operate.GateClosed, blindGate(ended, []blindWriter{{}}).State)
 }
 
 // The plan shows sizes, versions and clocks. A client that only reads is no blind writer.
@@ -174,12 +174,12 @@ func TestCutoverListsAreWhole(t *testing.T) {
 		at := []string{"cutover", "verify", "-name", "desk", "-old", old.Options().Addr, "-new", new.Options().Addr}
 		return try(t.Context(), append(append(at, "-new-masters", new.Options().Addr, "-passes", passes), args...)...)
 	}
-	var report cutover.Report
+	var report operate.Report
 	require.NoError(t, json.Unmarshal([]byte(verify("-json").stdout), &report))
 	assert.ElementsMatch(t, names, report.Unmarked.Names)
 	var p cutoverPlan
 	require.NoError(t, json.Unmarshal([]byte(plan("-json").stdout), &p))
-	at := slices.IndexFunc(p.Gates, func(g cutover.Gate) bool { return g.Name == "own keys, new" })
+	at := slices.IndexFunc(p.Gates, func(g operate.Gate) bool { return g.Name == "own keys, new" })
 	assert.ElementsMatch(t, names, p.Gates[at].Names)
 	records, err := (&cutoverFlags{passes: passes}).records("status")
 	require.NoError(t, err)
@@ -206,23 +206,23 @@ func TestCutoverListsAreWhole(t *testing.T) {
 // Keys that do not move forbid Complete, and not the first move. No condition that is not met is ready.
 func TestCutoverPlanTellsOfKeysThatStay(t *testing.T) {
 	old, _, plan := realSides(t, "get", "room:7")
-	states := func(args ...string) map[string]cutover.GateState {
+	states := func(args ...string) map[string]operate.GateState {
 		r := plan(append(args, "-json")...)
 		assert.Equal(t, codeDiffers, r.code, r.stderr)
 		var p cutoverPlan
 		require.NoError(t, json.Unmarshal([]byte(r.stdout), &p))
-		states := map[string]cutover.GateState{}
+		states := map[string]operate.GateState{}
 		for _, g := range p.Gates {
 			states[g.Name] = g.State
-			assert.Equal(t, g.State != cutover.GateOpen, g.Do != "", g.Name)
+			assert.Equal(t, g.State != operate.GateOpen, g.Do != "", g.Name)
 		}
 		return states
 	}
 	require.NoError(t, old.SAdd(t.Context(), "room:set", "v").Err())
-	assert.Equal(t, cutover.GateLater, states()["keys of other types"])
+	assert.Equal(t, operate.GateLater, states()["keys of other types"])
 	require.NoError(t, old.Del(t.Context(), "room:set").Err())
 	require.NoError(t, old.Set(t.Context(), "room:8", "more than 8 bytes", 0).Err())
-	assert.Equal(t, cutover.GateLater, states("-max-seal", "8")["keys too large"])
+	assert.Equal(t, operate.GateLater, states("-max-seal", "8")["keys too large"])
 	assert.Equal(t, codeOK, plan().code)
 }
 

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 )
 
@@ -62,8 +62,8 @@ func (f *cutoverFlags) record(last cutoverstatus.Record) error {
 	return nil
 }
 
-func (f *cutoverFlags) evidence(census []cutover.Process, records []cutoverstatus.Record) cutover.Evidence {
-	e := cutover.Evidence{Name: f.name, Census: census}
+func (f *cutoverFlags) evidence(census []operate.Process, records []cutoverstatus.Record) operate.Evidence {
+	e := operate.Evidence{Name: f.name, Census: census}
 	for _, r := range records {
 		if r.Pass != nil {
 			e.Passes = append(e.Passes, *r.Pass)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 )
 
@@ -20,7 +20,7 @@ func TestRecordsAtTheSameTime(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 25 {
-				assert.NoError(t, f.record(cutoverstatus.Record{Pass: &cutover.Pass{Scanned: cutover.Scanned{Epoch: 3}, Moved: 7}}))
+				assert.NoError(t, f.record(cutoverstatus.Record{Pass: &operate.Pass{Scanned: operate.Scanned{Epoch: 3}, Moved: 7}}))
 			}
 		})
 	}
@@ -34,7 +34,7 @@ func TestRecordsAtTheSameTime(t *testing.T) {
 func TestRecordsAfterACrash(t *testing.T) {
 	f := &cutoverFlags{passes: filepath.Join(t.TempDir(), "passes.json")}
 	pass := func(moved int) cutoverstatus.Record {
-		return cutoverstatus.Record{Pass: &cutover.Pass{Scanned: cutover.Scanned{Epoch: 3}, Moved: moved}}
+		return cutoverstatus.Record{Pass: &operate.Pass{Scanned: operate.Scanned{Epoch: 3}, Moved: moved}}
 	}
 	require.NoError(t, f.record(pass(1)))
 	first, err := os.ReadFile(f.passes)

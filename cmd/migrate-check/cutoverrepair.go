@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -95,7 +96,7 @@ func (f *cutoverFlags) runRepair(ctx context.Context, s cutoverStores, w io.Writ
 		return codeError, err
 	}
 	if r.stage.Phase == cutover.Complete {
-		report.Unmarked = cutover.Keys{} // no key has a marker there
+		report.Unmarked = operate.Keys{} // no key has a marker there
 	}
 	if report.Wrong() > 0 {
 		say(w, "%s", wrapped("Another process has changed the key again: find it, and repeat the command"))
@@ -126,7 +127,7 @@ func (r *repair) look(ctx context.Context) (found [2]stored, err error) {
 		if !found[i].value.Exists() { // it expired, or was deleted
 			found[i] = stored{kind: "none"}
 		} else if kind == "hash" {
-			if found[i].fields, err = cutover.FieldsExpire(ctx, r.clients[i], r.name); err != nil {
+			if found[i].fields, err = operate.FieldsExpire(ctx, r.clients[i], r.name); err != nil {
 				return found, err
 			}
 		}
@@ -224,15 +225,15 @@ func (f *cutoverFlags) checkStores(ctx context.Context, s cutoverStores) (err er
 	defer func() { err = errors.Join(err, closeStore()) }()
 	cfg := f.walkConfig(s)
 	cfg.Masters = nil // a proxy in front of them refuses SCAN
-	return store.CheckStores(ctx, cfg)
+	return operate.CheckStores(ctx, store, cfg)
 }
 
 // verifyKey verifies -key alone.
-func (f *cutoverFlags) verifyKey(ctx context.Context, s cutoverStores) (report cutover.Report, err error) {
+func (f *cutoverFlags) verifyKey(ctx context.Context, s cutoverStores) (report operate.Report, err error) {
 	store, closeStore := f.store(s)
 	defer func() { err = errors.Join(err, closeStore()) }()
-	only := []cutover.Scanner{oneName(f.key)}
-	return store.Verify(ctx, cutover.VerifyConfig{Masters: only, NewMasters: only})
+	only := []operate.Scanner{oneName(f.key)}
+	return operate.Verify(ctx, store, operate.VerifyConfig{Masters: only, NewMasters: only})
 }
 
 // oneName is a server that has one name.

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 )
 
@@ -53,7 +54,7 @@ func (f *cutoverFlags) status(ctx context.Context, s cutoverStores, old *replica
 	if err != nil && present.Epoch == 0 {
 		err = errors.Join(err, s.diagnose(ctx))
 		return cutoverstatus.Status{
-			Name: f.name, At: facts.Now.UTC(), State: cutover.GateUnknown, Error: err.Error(),
+			Name: f.name, At: facts.Now.UTC(), State: operate.GateUnknown, Error: err.Error(),
 			Verdict: cutoverstatus.Unreadable(facts.Stores, err),
 			Stores:  facts.Stores, ReplidChanges: facts.ReplidChanges,
 		}
@@ -61,14 +62,14 @@ func (f *cutoverFlags) status(ctx context.Context, s cutoverStores, old *replica
 	facts.Present, facts.Next = present, f.next("status", present)
 	facts.Next.Epoch = present.Epoch + 1
 	records, recordsErr := f.records("status")
-	census, censusErr := cutover.Census(ctx, f.name, s.old)
-	sweeping, sweepingErr := cutover.Census(ctx, sweepers(f.name), s.old)
+	census, censusErr := operate.Census(ctx, f.name, s.old)
+	sweeping, sweepingErr := operate.Census(ctx, sweepers(f.name), s.old)
 	facts.Records, facts.Census, facts.Sweepers = records, census, sweeping
-	facts.Gates = cutover.Ready(present, facts.Next, f.evidence(census, records))
+	facts.Gates = operate.Ready(present, facts.Next, f.evidence(census, records))
 	if censusErr != nil {
-		facts.Gates = append(facts.Gates, cutover.Gate{
+		facts.Gates = append(facts.Gates, operate.Gate{
 			Name: "heartbeats", Have: "cannot be read", Need: "those of all processes",
-			Do: "repair the old store", State: cutover.GateUnknown,
+			Do: "repair the old store", State: operate.GateUnknown,
 		})
 	}
 	var sampleErr error
@@ -159,7 +160,7 @@ func (f *cutoverFlags) freeze(ctx context.Context, s cutoverStores, again bool) 
 		return false, err
 	}
 	present.Freeze = true
-	err = cutover.Publish(ctx, f.name, s.old, s.new, present)
+	err = operate.Publish(ctx, f.name, s.old, s.new, present)
 	now, _ := cutover.Current(ctx, f.name, s.old, s.new)
 	return now.Freeze, err
 }
@@ -169,7 +170,7 @@ const sampleSize = 1024
 
 // sample looks at some keys of the old store, or at all of them if they are few. names is the number
 // of all names there.
-func (f *cutoverFlags) sample(ctx context.Context, s cutoverStores) (report *cutover.Report, names int64, err error) {
+func (f *cutoverFlags) sample(ctx context.Context, s cutoverStores) (report *operate.Report, names int64, err error) {
 	sizes := make([]int64, len(s.masters[0]))
 	for i, master := range s.masters[0] {
 		if sizes[i], err = master.DBSize(ctx).Result(); err != nil {
@@ -177,7 +178,7 @@ func (f *cutoverFlags) sample(ctx context.Context, s cutoverStores) (report *cut
 		}
 		names += sizes[i]
 	}
-	var masters []cutover.Scanner
+	var masters []operate.Scanner
 	for i, master := range s.masters[0] {
 		if names > sampleSize {
 			masters = append(masters, randomNames{master, int((sampleSize*sizes[i] + names/2) / names)})
@@ -186,7 +187,7 @@ func (f *cutoverFlags) sample(ctx context.Context, s cutoverStores) (report *cut
 		}
 	}
 	store := f.storeAt(s, cutover.Config{})
-	r, err := store.Verify(ctx, cutover.VerifyConfig{Masters: masters, Keys: f.choose(), Foreign: f.others(), Batch: 64})
+	r, err := operate.Verify(ctx, store, operate.VerifyConfig{Masters: masters, Keys: f.choose(), Foreign: f.others(), Batch: 64})
 	if err = errors.Join(err, store.Close()); err != nil {
 		return nil, names, err
 	}
@@ -200,7 +201,7 @@ type randomNames struct {
 	cursors int
 }
 
-// Scan implements [cutover.Scanner].
+// Scan implements [operate.Scanner].
 func (r randomNames) Scan(ctx context.Context, _ uint64, match string, _ int64) *redis.ScanCmd {
 	pipe := r.client.Pipeline()
 	cmds := make([]*redis.ScanCmd, r.cursors)

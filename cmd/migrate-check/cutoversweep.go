@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 	"github.com/unwatch/unwatch/internal/wrap"
 	"github.com/unwatch/unwatch/rmw"
@@ -44,8 +45,8 @@ func (f *cutoverFlags) sweeper(s cutoverStores) (store *cutover.Store, close fun
 	return store, func() error { return errors.Join(store.Close(), heartbeat.Close(), source.Close()) }, nil
 }
 
-func (f *cutoverFlags) walkConfig(s cutoverStores) cutover.SweepConfig {
-	cfg := cutover.SweepConfig{
+func (f *cutoverFlags) walkConfig(s cutoverStores) operate.SweepConfig {
+	cfg := operate.SweepConfig{
 		Proxies: commands(s.proxies[0]), NewProxies: commands(s.proxies[1]),
 		Keys: f.choose(), Foreign: f.others(), Batch: f.batch, Rate: f.rate,
 		MaxLatency: f.maxLatency, MaxOutage: f.maxOutage,
@@ -84,11 +85,11 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 	if action == "plan" {
 		return f.plan(ctx, store, s, cfg, w)
 	}
-	if err := store.CheckStores(ctx, cfg); err != nil {
+	if err := operate.CheckStores(ctx, store, cfg); err != nil {
 		return codeError, err
 	}
 	if action == "verify" {
-		report, err := store.Verify(ctx, cfg)
+		report, err := operate.Verify(ctx, store, cfg)
 		if report.Wrong() > 0 {
 			code = codeDiffers
 		}
@@ -124,7 +125,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 			{"WRONG: no answer", report.Failed.Count, report.Failed.Names},
 		}))
 	}
-	pass, err := store.Sweep(ctx, cfg)
+	pass, err := operate.Sweep(ctx, store, cfg)
 	if pass.Stay()+pass.Failed.Count > 0 {
 		code = codeDiffers
 	}
@@ -157,7 +158,7 @@ func (f *cutoverFlags) walk(ctx context.Context, action string, s cutoverStores,
 const allHome = "Every key is in the old store"
 
 // home says whether a way back has ended; "" at another stage.
-func (f *cutoverFlags) home(ctx context.Context, s cutoverStores, report cutover.Report) (string, error) {
+func (f *cutoverFlags) home(ctx context.Context, s cutoverStores, report operate.Report) (string, error) {
 	stage, err := cutover.Current(ctx, f.name, s.old, s.new)
 	switch {
 	case err != nil || stage.Phase != cutover.Reverse:
@@ -179,7 +180,7 @@ func (f *cutoverFlags) home(ctx context.Context, s cutoverStores, report cutover
 const fewNames = 10
 
 // few cuts the names of a record.
-func few(lists ...*cutover.Keys) {
+func few(lists ...*operate.Keys) {
 	for _, keys := range lists {
 		keys.Names = keys.Names[:min(len(keys.Names), fewNames)]
 	}
@@ -192,7 +193,7 @@ type count struct {
 	names []string
 }
 
-func (f *cutoverFlags) writeWalk(w io.Writer, result any, scanned cutover.Scanned, verdict string, counts []count) error {
+func (f *cutoverFlags) writeWalk(w io.Writer, result any, scanned operate.Scanned, verdict string, counts []count) error {
 	if f.json {
 		return encode(w, result)
 	}

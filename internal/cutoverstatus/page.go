@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/exposition"
 	"github.com/unwatch/unwatch/internal/htmlpage"
 	"github.com/unwatch/unwatch/internal/wrap"
@@ -80,7 +80,7 @@ func (p page) KeysTable() *htmlpage.Table {
 	for _, one := range p.Keys.states() {
 		count := htmlpage.NewCell(one.n)
 		if one.kind == "diverged" && one.n > 0 {
-			count.Mark = string(cutover.GateClosed)
+			count.Mark = string(operate.GateClosed)
 		}
 		t.Row(htmlpage.Heading(one.name), count, htmlpage.Figure(p.Keys.share(one.n)))
 	}
@@ -103,10 +103,10 @@ func (p page) Fleet() *htmlpage.Table {
 	for _, one := range p.Processes {
 		epoch, failure := htmlpage.NewCell(int64(one.Epoch)), htmlpage.NewCell(htmlpage.Prose(one.Error))
 		if one.Epoch < p.Stage.Epoch {
-			epoch.Mark = string(cutover.GateClosed)
+			epoch.Mark = string(operate.GateClosed)
 		}
 		if one.Error != "" {
-			failure.Mark = string(cutover.GateClosed)
+			failure.Mark = string(operate.GateClosed)
 		}
 		t.Row(htmlpage.Heading(htmlpage.Code(one.Name)), epoch, int64(one.Pause.Batches),
 			htmlpage.Figure(wrap.Duration(one.Pause.P50)), htmlpage.Figure(wrap.Duration(one.Pause.P99)),

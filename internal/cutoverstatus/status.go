@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
@@ -16,11 +17,11 @@ type Facts struct {
 	Name          string
 	Now           time.Time
 	Present, Next cutover.Stage
-	Gates         []cutover.Gate // of Next
-	Census        []cutover.Process
-	Sweepers      []cutover.Process // of sweeps by the command
+	Gates         []operate.Gate // of Next
+	Census        []operate.Process
+	Sweepers      []operate.Process // of sweeps by the command
 	Names         int64             // in the old store
-	Sample        *cutover.Report   // of some names of the old store; nil: none
+	Sample        *operate.Report   // of some names of the old store; nil: none
 	SampleError   string            // why there is none
 	Records       []Record          // the latest one last
 	Stores        []Store
@@ -38,8 +39,8 @@ type Store struct {
 type Record struct {
 	Began time.Time     `json:"began,omitzero"`
 	Took  time.Duration `json:"took,omitempty"`
-	*cutover.Pass
-	Verify *cutover.Report `json:"verify,omitempty"`
+	*operate.Pass
+	Verify *operate.Report `json:"verify,omitempty"`
 }
 
 // Status answers an operator's questions. Each figure is of the time At, unless it says otherwise.
@@ -57,13 +58,13 @@ type Status struct {
 	Sweep       *Sweep  `json:"sweep,omitempty"`
 	Verify      *Verify `json:"verify,omitempty"`
 	// Pause adds up the batches of all processes. The times are those of the slowest process.
-	Pause     cutover.Pause     `json:"pause"`
+	Pause     operate.Pause     `json:"pause"`
 	Back      Back              `json:"back"`
-	Processes []cutover.Process `json:"processes"` // those with a problem first
+	Processes []operate.Process `json:"processes"` // those with a problem first
 	// Next is the stage after a typical advance.
 	Next  cutover.Stage     `json:"next"`
-	State cutover.GateState `json:"state"`
-	Gates []cutover.Gate    `json:"gates"`
+	State operate.GateState `json:"state"`
+	Gates []operate.Gate    `json:"gates"`
 	Error string            `json:"error,omitempty"`
 
 	Stores []Store `json:"stores,omitempty"`
@@ -108,7 +109,7 @@ type Sweep struct {
 	Visited int           `json:"visited"` // names
 	Moved   int           `json:"moved"`   // keys
 	Rate    float64       `json:"rate"`    // names per second
-	Pause   cutover.Pause `json:"pause"`
+	Pause   operate.Pause `json:"pause"`
 	Left    time.Duration `json:"left,omitempty"`
 }
 
@@ -145,7 +146,7 @@ func New(f Facts) Status {
 		s.Pause.Batches += p.Pause.Batches
 		s.Pause.P50, s.Pause.P99, s.Pause.Max = max(s.Pause.P50, p.Pause.P50), max(s.Pause.P99, p.Pause.P99), max(s.Pause.Max, p.Pause.Max)
 	}
-	slices.SortStableFunc(s.Processes, func(a, b cutover.Process) int { return s.rank(a) - s.rank(b) })
+	slices.SortStableFunc(s.Processes, func(a, b operate.Process) int { return s.rank(a) - s.rank(b) })
 	if last := f.last(func(r Record) bool { return r.Verify != nil }); last != nil {
 		v := last.Verify
 		s.Verify = &Verify{last.Began, last.Took, v.Chosen, v.Wrong(), v.Transit.Count, v.OldestTransit}
@@ -157,8 +158,8 @@ func New(f Facts) Status {
 }
 
 // Worst returns the worst state of the gates, in any order of them: closed, then unknown, then not yet, then open.
-func Worst(gates []cutover.Gate) cutover.GateState {
-	order := []cutover.GateState{cutover.GateOpen, cutover.GateLater, cutover.GateUnknown, cutover.GateClosed}
+func Worst(gates []operate.Gate) operate.GateState {
+	order := []operate.GateState{operate.GateOpen, operate.GateLater, operate.GateUnknown, operate.GateClosed}
 	worst := 0
 	for _, g := range gates {
 		worst = max(worst, slices.Index(order, g.State))
@@ -167,7 +168,7 @@ func Worst(gates []cutover.Gate) cutover.GateState {
 }
 
 // rank orders the processes by their problems.
-func (s *Status) rank(p cutover.Process) int {
+func (s *Status) rank(p operate.Process) int {
 	switch {
 	case p.Epoch < s.Stage.Epoch:
 		return 0
@@ -233,7 +234,7 @@ func (f Facts) sweeps() (all []*Sweep) {
 	return all
 }
 
-func newSweep(began time.Time, took time.Duration, pass cutover.Pass, pause cutover.Pause) *Sweep {
+func newSweep(began time.Time, took time.Duration, pass operate.Pass, pause operate.Pause) *Sweep {
 	s := &Sweep{Began: began, Took: took, Visited: pass.Names, Moved: pass.Moved, Pause: pause}
 	if took > 0 {
 		s.Rate = float64(pass.Names) / took.Seconds()

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 	"github.com/unwatch/unwatch/internal/testing/pagetest"
 )
@@ -30,13 +31,13 @@ func now() time.Time { return time.Date(2026, 3, 2, 14, 0, 0, 0, time.UTC) }
 
 func ago(d time.Duration) time.Time { return now().Add(-d) }
 
-func process(name string, epoch uint64, pause cutover.Pause) cutover.Process {
-	return cutover.Process{Name: name, Epoch: epoch, Build: "v1.4.2", At: ago(7 * time.Second), Pause: pause}
+func process(name string, epoch uint64, pause operate.Pause) operate.Process {
+	return operate.Process{Name: name, Epoch: epoch, Build: "v1.4.2", At: ago(7 * time.Second), Pause: pause}
 }
 
-func pause(n, p50, p99, most int) cutover.Pause {
+func pause(n, p50, p99, most int) operate.Pause {
 	const µs = time.Microsecond
-	return cutover.Pause{Batches: n, P50: time.Duration(p50) * µs, P99: time.Duration(p99) * µs, Max: time.Duration(most) * µs}
+	return operate.Pause{Batches: n, P50: time.Duration(p50) * µs, P99: time.Duration(p99) * µs, Max: time.Duration(most) * µs}
 }
 
 // copying are the facts of a service that moves every key, with one process behind and a sweep on
@@ -46,33 +47,33 @@ func copying() cutoverstatus.Facts {
 		Name: "desk", Now: now(), Names: 1_000_000,
 		Present: cutover.Stage{Phase: cutover.Copying, Percent: 100, Epoch: 5},
 		Next:    cutover.Stage{Phase: cutover.Complete},
-		Census: []cutover.Process{
+		Census: []operate.Process{
 			process("desk-0:4711:abcd", 5, pause(12_031, 410, 1_900, 14_200)),
 			process("desk-1:4711:efgh", 5, pause(9_870, 390, 2_400, 9_000)),
 			process("desk-2:4711:ijkl", 4, pause(2_500, 450, 1_700, 8_000)),
 		},
-		Sweepers: []cutover.Process{process("admin:99:wxyz", 5, pause(31_250, 1_300, 2_900, 8_100))},
-		Sample: &cutover.Report{
-			Scanned: cutover.Scanned{Names: 1_000, Chosen: 990}, Open: 250, Equal: 700, ChangedSince: 30,
-			Transit: cutover.Keys{Count: 2, Names: []string{"room:7", "room:1009"}}, OldestTransit: 1200 * time.Millisecond,
-			OtherType: cutover.Keys{Count: 7, Names: []string{"queue:1"}}, Gone: 1,
+		Sweepers: []operate.Process{process("admin:99:wxyz", 5, pause(31_250, 1_300, 2_900, 8_100))},
+		Sample: &operate.Report{
+			Scanned: operate.Scanned{Names: 1_000, Chosen: 990}, Open: 250, Equal: 700, ChangedSince: 30,
+			Transit: operate.Keys{Count: 2, Names: []string{"room:7", "room:1009"}}, OldestTransit: 1200 * time.Millisecond,
+			OtherType: operate.Keys{Count: 7, Names: []string{"queue:1"}}, Gone: 1,
 		},
 		Records: []cutoverstatus.Record{
-			{Verify: &cutover.Report{Scanned: cutover.Scanned{Names: 9}}},
-			{Began: ago(5 * time.Hour), Took: 400 * time.Second, Pass: &cutover.Pass{
-				Scanned: cutover.Scanned{Epoch: 3, Names: 900_000}, Moved: 200_000,
+			{Verify: &operate.Report{Scanned: operate.Scanned{Names: 9}}},
+			{Began: ago(5 * time.Hour), Took: 400 * time.Second, Pass: &operate.Pass{
+				Scanned: operate.Scanned{Epoch: 3, Names: 900_000}, Moved: 200_000,
 			}},
-			{Began: ago(2 * time.Hour), Took: 4 * time.Minute, Verify: &cutover.Report{
-				Scanned: cutover.Scanned{Names: 1_000_000, Chosen: 990_000}, Open: 989_993,
-				Transit: cutover.Keys{Count: 7}, OldestTransit: 3 * time.Second,
+			{Began: ago(2 * time.Hour), Took: 4 * time.Minute, Verify: &operate.Report{
+				Scanned: operate.Scanned{Names: 1_000_000, Chosen: 990_000}, Open: 989_993,
+				Transit: operate.Keys{Count: 7}, OldestTransit: 3 * time.Second,
 			}},
 		},
 	}
-	f.Sweepers[0].Sweep = &cutover.Progress{
-		Began: f.Sweepers[0].At.Add(-200 * time.Second), Pass: cutover.Pass{Scanned: cutover.Scanned{Names: 620_000}, Moved: 500_000},
+	f.Sweepers[0].Sweep = &operate.Progress{
+		Began: f.Sweepers[0].At.Add(-200 * time.Second), Pass: operate.Pass{Scanned: operate.Scanned{Names: 620_000}, Moved: 500_000},
 	}
 	f.Stores = []cutoverstatus.Store{{Side: "old"}, {Side: "new"}}
-	f.Gates = cutover.Ready(f.Present, f.Next, cutover.Evidence{Census: f.Census})
+	f.Gates = operate.Ready(f.Present, f.Next, operate.Evidence{Census: f.Census})
 	return f
 }
 
@@ -81,7 +82,7 @@ func follow() cutoverstatus.Facts {
 	f := cutoverstatus.Facts{
 		Name: "desk", Now: now(), SampleError: "NOPERM no rights for SCAN", Next: cutover.Stage{Phase: cutover.Copying, Percent: 100},
 	}
-	f.Gates = cutover.Ready(f.Present, f.Next, cutover.Evidence{})
+	f.Gates = operate.Ready(f.Present, f.Next, operate.Evidence{})
 	return f
 }
 
@@ -93,12 +94,12 @@ func reverse() cutoverstatus.Facts {
 	f.Sweepers, f.Sample = nil, nil
 	f.Records[2].Verify.Open, f.Records[2].Verify.TwoHomes.Count = 989_990, 3
 	f.Records = append(f.Records, cutoverstatus.Record{
-		Began: ago(time.Hour), Took: 250 * time.Second, Pass: &cutover.Pass{Scanned: cutover.Scanned{Names: 1_000_000}, Moved: 500_000},
+		Began: ago(time.Hour), Took: 250 * time.Second, Pass: &operate.Pass{Scanned: operate.Scanned{Names: 1_000_000}, Moved: 500_000},
 	})
-	f.Census = append(f.Census, process("a-process-with-a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z:1:mnop", 6, cutover.Pause{}))
+	f.Census = append(f.Census, process("a-process-with-a-name-as-long-as-a-pod-has-6f7d9c5b4-x2x9z:1:mnop", 6, operate.Pause{}))
 	f.Stores[1].Down, f.ReplidChanges = "connection refused", 2
 	f.Census[3].Error = "the new store: store unavailable"
-	f.Gates = cutover.Ready(f.Present, f.Next, cutover.Evidence{Census: f.Census})
+	f.Gates = operate.Ready(f.Present, f.Next, operate.Evidence{Census: f.Census})
 	return f
 }
 
@@ -198,14 +199,14 @@ func TestKeysAreScaled(t *testing.T) {
 
 // A sample that shows no key to move does not say that there is none.
 func TestSampleIsNoProof(t *testing.T) {
-	for name, full := range map[string]cutover.Report{
+	for name, full := range map[string]operate.Report{
 		"reverse": {Open: 990}, "copying": {Equal: 990},
 	} {
 		f := copying()
 		if f.Sweepers = nil; name == "reverse" {
 			f.Present = cutover.Stage{Phase: cutover.Reverse, Epoch: 5}
 		}
-		full.Scanned = cutover.Scanned{Names: 990, Chosen: 990}
+		full.Scanned = operate.Scanned{Names: 990, Chosen: 990}
 		f.Sample = &full
 		text := strings.Join(strings.Fields(cutoverstatus.New(f).Text()), " ")
 		assert.Contains(t, text, "not yet: perhaps: only 990 of 1,000,000 keys were looked at; sweep until a pass moves none, then verify", name)
@@ -231,7 +232,7 @@ func TestSweep(t *testing.T) {
 	assert.Empty(t, w.Process)
 	assert.Zero(t, w.Left)
 	assert.InDelta(t, 900_000/400.0, w.Rate, 1e-9, "the last recorded pass")
-	f.Census[1].Sweep = &cutover.Progress{Began: now().Add(-17 * time.Second), Pass: cutover.Pass{Scanned: cutover.Scanned{Names: 50}}}
+	f.Census[1].Sweep = &operate.Progress{Began: now().Add(-17 * time.Second), Pass: operate.Pass{Scanned: operate.Scanned{Names: 50}}}
 	assert.InDelta(t, 5, cutoverstatus.New(f).Sweep.Rate, 1e-9, "a process of the service sweeps")
 	assert.Equal(t, pause(9_870, 390, 2_400, 9_000), cutoverstatus.New(f).Sweep.Pause)
 	f.Census, f.Records[1].Pause = nil, pause(7, 1, 2, 3)
@@ -248,7 +249,7 @@ func TestWayBack(t *testing.T) {
 		{func(*cutoverstatus.Facts) {}, "reverse, then sweep; about 4 min 52 s for 730,000 keys"}, // as now: 500,000 in 200 s
 		{func(f *cutoverstatus.Facts) { // not as a later sweep that moved few
 			f.Census[0].Sweep = f.Sweepers[0].Sweep
-			f.Sweepers[0].Sweep = &cutover.Progress{Began: ago(time.Hour), Pass: cutover.Pass{Moved: 2}}
+			f.Sweepers[0].Sweep = &operate.Progress{Began: ago(time.Hour), Pass: operate.Pass{Moved: 2}}
 		}, "reverse, then sweep; about 4 min 52 s for 730,000 keys"},
 		{func(f *cutoverstatus.Facts) { f.Sweepers = nil }, "reverse, then sweep; about 24 min 20 s for 730,000 keys"},
 		{func(f *cutoverstatus.Facts) { f.Sweepers, f.Records = nil, nil },
@@ -298,7 +299,7 @@ func TestAskedAndNotYet(t *testing.T) {
 		}},
 		{func(f *cutoverstatus.Facts) {
 			f.Present.Epoch, f.Names = 4, 9
-			f.Sample = &cutover.Report{Scanned: cutover.Scanned{Names: 9, Chosen: 9}, Equal: 9}
+			f.Sample = &operate.Report{Scanned: operate.Scanned{Names: 9, Chosen: 9}, Equal: 9}
 		}, "every key in the new store", nil},
 	} {
 		f := copying()
@@ -311,25 +312,25 @@ func TestAskedAndNotYet(t *testing.T) {
 
 // The worst state does not depend on the order of the gates.
 func TestWorst(t *testing.T) {
-	states := []cutover.GateState{cutover.GateOpen, cutover.GateLater, cutover.GateUnknown, cutover.GateClosed}
+	states := []operate.GateState{operate.GateOpen, operate.GateLater, operate.GateUnknown, operate.GateClosed}
 	for worst := range states {
-		var gates []cutover.Gate
+		var gates []operate.Gate
 		for _, state := range states[:worst+1] {
-			gates = append(gates, cutover.Gate{State: state})
+			gates = append(gates, operate.Gate{State: state})
 			slices.Reverse(gates)
 			assert.Equal(t, state, cutoverstatus.Worst(gates))
 			slices.Reverse(gates)
 			assert.Equal(t, state, cutoverstatus.Worst(gates))
 		}
 	}
-	assert.Equal(t, cutover.GateOpen, cutoverstatus.Worst(nil))
+	assert.Equal(t, operate.GateOpen, cutoverstatus.Worst(nil))
 }
 
 // Processes with a problem come first, on a screen that has room for six.
 func TestProcessesWithAProblemComeFirst(t *testing.T) {
 	f := copying()
 	for range 20 {
-		f.Census = append([]cutover.Process{process("well:1:aaaa", 5, cutover.Pause{})}, f.Census...)
+		f.Census = append([]operate.Process{process("well:1:aaaa", 5, operate.Pause{})}, f.Census...)
 	}
 	s := cutoverstatus.New(f)
 	assert.Equal(t, "desk-2:4711:ijkl", s.Processes[0].Name)
@@ -373,7 +374,7 @@ func TestHostileTexts(t *testing.T) {
 
 // Without a stage there is nothing to show but the error.
 func TestPageWithoutAStage(t *testing.T) {
-	s := cutoverstatus.Status{Name: "desk", At: now(), State: cutover.GateUnknown, Error: "-old: connection refused"}
+	s := cutoverstatus.Status{Name: "desk", At: now(), State: operate.GateUnknown, Error: "-old: connection refused"}
 	html, _ := page(t, s)
 	assert.Contains(t, html, "The stage is unknown")
 	assert.Contains(t, html, "-old: connection refused")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/wrap"
 )
 
@@ -123,11 +124,11 @@ func (s *Status) step() string {
 		return "remove cutover from the service (step 16)"
 	case gate == nil:
 		return "advance -to complete (step 13)"
-	case gate.State == cutover.GateUnknown && complete:
+	case gate.State == operate.GateUnknown && complete:
 		return "sweep, then verify (steps 14 and 15)"
-	case gate.State == cutover.GateUnknown && gate.Name == "verify":
+	case gate.State == operate.GateUnknown && gate.Name == "verify":
 		return "verify (step 12)"
-	case gate.State == cutover.GateUnknown:
+	case gate.State == operate.GateUnknown:
 		return "sweep (step 11), until two passes in a row move none"
 	}
 	do := gate.Name + ": " + cmp.Or(gate.Do, "not ready")
@@ -138,9 +139,9 @@ func (s *Status) step() string {
 }
 
 // gate returns the first condition that is not met, or else the first one that is unknown.
-func (s *Status) gate() (first *cutover.Gate) {
+func (s *Status) gate() (first *operate.Gate) {
 	for i, g := range s.Gates {
-		if g.State != cutover.GateOpen && (first == nil || first.State == cutover.GateUnknown && g.State != cutover.GateUnknown) {
+		if g.State != operate.GateOpen && (first == nil || first.State == operate.GateUnknown && g.State != operate.GateUnknown) {
 			first = &s.Gates[i]
 		}
 	}

@@ -9,15 +9,16 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/internal/cutoverstatus"
 )
 
 // The verdict is the first answer, and names the step of the runbook.
 func TestVerdict(t *testing.T) {
-	ready := []cutover.Gate{{Name: "passes", State: cutover.GateOpen}, {Name: "verify", State: cutover.GateOpen}}
+	ready := []operate.Gate{{Name: "passes", State: operate.GateOpen}, {Name: "verify", State: operate.GateOpen}}
 	all := func(f *cutoverstatus.Facts) { // keys are at home, and every process has seen the stage
 		f.Names, f.Sweepers, f.Present.Epoch, f.Gates = 9, nil, 4, slices.Clone(ready)
-		f.Sample = &cutover.Report{Scanned: cutover.Scanned{Names: 9, Chosen: 9}, Equal: 9}
+		f.Sample = &operate.Report{Scanned: operate.Scanned{Names: 9, Chosen: 9}, Equal: 9}
 	}
 	of := func(stage cutover.Stage, change ...func(f *cutoverstatus.Facts)) func(f *cutoverstatus.Facts) {
 		return func(f *cutoverstatus.Facts) {
@@ -31,7 +32,7 @@ func TestVerdict(t *testing.T) {
 			}
 		}
 	}
-	gate := func(i int, state cutover.GateState, do string) func(f *cutoverstatus.Facts) {
+	gate := func(i int, state operate.GateState, do string) func(f *cutoverstatus.Facts) {
 		return func(f *cutoverstatus.Facts) { f.Gates[i].State, f.Gates[i].Do = state, do }
 	}
 	copies, part := cutover.Stage{Phase: cutover.Copying, Percent: 100}, cutover.Stage{Phase: cutover.Copying, Percent: 5}
@@ -69,16 +70,16 @@ func TestVerdict(t *testing.T) {
 			"fine | plan, then advance -to follow (steps 1 and 2)"},
 		{of(cutover.Stage{}), "fine | advance -percent 1 -labels LABEL (step 3)"},
 		{of(part), "fine | watch the service (step 4); then advance -percent 100 -labels '' (step 7)"},
-		{of(copies, gate(0, cutover.GateUnknown, "")), "fine | sweep (step 11), until two passes in a row move none"},
-		{of(copies, gate(1, cutover.GateUnknown, "")), "fine | verify (step 12)"},
-		{of(copies, gate(0, cutover.GateUnknown, ""), gate(1, cutover.GateClosed, "find it")), "fine | verify: find it"},
-		{of(copies, gate(1, cutover.GateClosed, "find it"), func(f *cutoverstatus.Facts) {
+		{of(copies, gate(0, operate.GateUnknown, "")), "fine | sweep (step 11), until two passes in a row move none"},
+		{of(copies, gate(1, operate.GateUnknown, "")), "fine | verify (step 12)"},
+		{of(copies, gate(0, operate.GateUnknown, ""), gate(1, operate.GateClosed, "find it")), "fine | verify: find it"},
+		{of(copies, gate(1, operate.GateClosed, "find it"), func(f *cutoverstatus.Facts) {
 			f.Gates[1].Names = []string{"room:1", "room:2", "room:3", "room:4"}
 		}), "fine | verify: find it, such as room:1 room:2 room:3"},
 		{of(copies), "fine | advance -to complete (step 13)"},
 		{of(back), "not yet: 9 keys to move: by a sweep, or when a process updates them | " +
 			"sweep until a pass moves none, then verify (steps 9 and 9a)"},
-		{of(complete, gate(1, cutover.GateUnknown, "")), "fine | sweep, then verify (steps 14 and 15)"},
+		{of(complete, gate(1, operate.GateUnknown, "")), "fine | sweep, then verify (steps 14 and 15)"},
 		{of(complete), "fine | remove cutover from the service (step 16)"},
 	} {
 		f := copying()

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/operate"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -54,10 +55,10 @@ func openFailing(replicas int) opener {
 	}
 }
 
-// audit returns the keys that [cutover.Store.Verify] finds in a wrong state. A Report names ten keys of
+// audit returns the keys that operate.Verify finds in a wrong state. A Report names ten keys of
 // each state, so Verify runs for ten keys at a time.
 func (s *Environment) audit(ctx context.Context) (wrong map[string]bool, err error) {
-	cfg := cutover.VerifyConfig{Batch: 10}
+	cfg := operate.VerifyConfig{Batch: 10}
 	names := map[string]bool{}
 	for i, side := range s.sides {
 		holders, err := side.holders(ctx)
@@ -89,7 +90,7 @@ func (s *Environment) audit(ctx context.Context) (wrong map[string]bool, err err
 	return wrong, s.connected(func(store rmw.Store) error {
 		for ten := range slices.Chunk(all, 10) {
 			cfg.Keys = func(name string) (rmw.Key, bool) { return rmw.Key{Name: name}, slices.Contains(ten, name) }
-			report, err := store.(crossing).Verify(ctx, cfg)
+			report, err := operate.Verify(ctx, store.(crossing).Store, cfg)
 			if err != nil {
 				return err
 			}

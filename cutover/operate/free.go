@@ -1,20 +1,21 @@
-package cutover
+package operate
 
 import (
 	"context"
 	"time"
 
+	"github.com/unwatch/unwatch/cutover/internal/mover"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // free moves the keys that have a marker in the new store, as far as the stage moves them forward.
 // Names are those of the new store. A key with a value in the old store moves with it.
-func (s *Store) free(ctx context.Context, stage Stage, keys []rmw.Key, batch int, away *outage, pass *Pass) error {
+func (s operator) free(ctx context.Context, stage mover.Stage, keys []rmw.Key, batch int, away *outage, pass *Pass) error {
 	var items []*item
 	for _, key := range keys {
-		if stage.Phase == Complete || stage.Phase == Copying && stage.chosen(key) && !stage.Freeze {
-			items = append(items, &item{key: key.Name, goal: goal{moves: true, to: protocol.New, creates: true}})
+		if g := stage.Goal(key); g.Complete || g.Moves && g.To == protocol.New {
+			items = append(items, &item{key: key.Name, goal: mover.Goal{Moves: true, To: protocol.New, Creates: true}})
 		}
 	}
 	if _, err := s.inPipelines(ctx, items, batch, away, s.mover.free); err != nil {
@@ -34,7 +35,7 @@ func (s *Store) free(ctx context.Context, stage Stage, keys []rmw.Key, batch int
 }
 
 // free moves keys into the markers that they have in the new store. A key without a marker is there.
-func (m *mover) free(ctx context.Context, items []*item) []time.Duration {
+func (m batches) free(ctx context.Context, items []*item) []time.Duration {
 	var marked, away []*item
 	kinds, errs := m.types(ctx, protocol.New, keysOf(items))
 	for i, kind := range kinds {

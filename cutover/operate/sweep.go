@@ -1,4 +1,4 @@
-package cutover
+package operate
 
 import (
 	"context"
@@ -7,13 +7,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/cutover/internal/marker"
+	"github.com/unwatch/unwatch/cutover/internal/mover"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Pass is the result of one [Store.Sweep]. Each chosen key is in one of the counts from Moved to
+// Pause is a distribution of the times that keys were without a home: from sending the seals of a
+// batch to the last reply of its fills. A key that a process moves by itself is a batch of one.
+type Pause struct {
+	Batches       int
+	P50, P99, Max time.Duration
+}
+
+// Pass is the result of one [Sweep]. Each chosen key is in one of the counts from Moved to
 // Failed.
 type Pass struct {
 	Scanned
@@ -29,7 +38,7 @@ type Pass struct {
 	Completed int
 	// Gone counts the keys that were deleted or expired after SCAN returned them.
 	Gone int
-	// TooLarge counts the keys that stay because their value is larger than Config.MaxSeal.
+	// TooLarge counts the keys that stay because their value is larger than cutover.Config.MaxSeal.
 	TooLarge Keys
 	// OtherType counts the keys that stay because they hold neither a string nor a hash.
 	OtherType Keys
@@ -71,50 +80,55 @@ func (p Pass) Stay() int {
 // all keys of a batch failed. It waits for a store that is away for up to SweepConfig.MaxOutage before. The Pass
 // is valid beside an error, except for the
 // batch that ctx interrupted: that one completes in the background, and Close waits for it.
-func (s *Store) Sweep(ctx context.Context, cfg SweepConfig) (Pass, error) {
-	first, err := s.stage(ctx)
+func Sweep(ctx context.Context, store *cutover.Store, cfg SweepConfig) (Pass, error) {
+	s := of(store)
+	first, err := s.Stage(ctx)
 	if err != nil {
 		return Pass{}, redisx.Fail("cutover", "sweep", rmw.Key{}, 0, err)
 	}
 	pass := Pass{Scanned: s.scanned(first, cfg)}
-	pauses, began, away := newPauses(), time.Now().UTC(), newOutage(cfg, &pass.Scanned)
-	defer s.cfg.Heartbeat.sweeps(nil)
+	pauses, began, away := mover.NewPauses(), time.Now().UTC(), newOutage(cfg, &pass.Scanned)
+	defer s.Sweeps(nil)
 	for _, side := range []protocol.Side{protocol.Old, protocol.New} {
 		if side == protocol.New && len(cfg.NewMasters) == 0 || err != nil {
 			continue
 		}
 		err = s.scan(ctx, "sweep", side, cfg, away, &pass.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
-			stage, err := s.stage(ctx)
+			stage, err := s.Stage(ctx)
 			if err != nil {
 				return err
 			}
 			if stage.Epoch != first.Epoch {
 				pass.Epoch = 0
 			}
-			s.cfg.Heartbeat.sweeps(&Progress{Began: began, Pass: pass})
+			s.Sweeps(progress(began, pass))
 			if side == protocol.New {
 				return s.free(ctx, stage, keys, batch, away, &pass)
 			}
 			return s.sweepBatches(ctx, stage, keys, batch, away, &pass, pauses)
 		})
 	}
-	pass.Pause = pauses.summary()
+	pass.Pause = Pause(pauses.Summary())
 	return pass, err
 }
 
-// scanned begins the record of a pass at the stage.
-func (s *Store) scanned(stage Stage, cfg SweepConfig) Scanned {
-	n := Scanned{Epoch: stage.Epoch, most: cfg.Names}
-	if source, ok := s.cfg.Stage.(*Poller); ok {
-		n.Cutover = source.cutover
+// progress returns the figures of a pass that still runs. Names may be long.
+func progress(began time.Time, pass Pass) *Progress {
+	for _, keys := range []*Keys{&pass.TooLarge, &pass.OtherType, &pass.FieldExpiry, &pass.Refused, &pass.Failed} {
+		keys.Names = nil
 	}
-	return n
+	return &Progress{Began: began, Pass: pass}
+}
+
+// scanned begins the record of a pass at the stage.
+func (s operator) scanned(stage mover.Stage, cfg SweepConfig) Scanned {
+	return Scanned{Cutover: stage.Cutover, Epoch: stage.Epoch, most: cfg.Names}
 }
 
 // item is a key of a batch.
 type item struct {
 	key   string
-	goal  goal
+	goal  mover.Goal
 	found found
 	// half says that the key was found on its way.
 	half bool
@@ -141,30 +155,30 @@ const (
 	fieldExpiry
 )
 
-func (s *Store) sweepBatches(ctx context.Context, stage Stage, keys []rmw.Key, batch int, away *outage,
-	pass *Pass, pauses *pauses,
+func (s operator) sweepBatches(ctx context.Context, stage mover.Stage, keys []rmw.Key, batch int, away *outage,
+	pass *Pass, pauses *mover.Pauses,
 ) error {
 	items := mapped(keys, func(key rmw.Key) *item {
-		return &item{key: key.Name, goal: s.newCall("sweep", key, stage).goal}
+		return &item{key: key.Name, goal: stage.Goal(key)}
 	})
 	took, err := s.inPipelines(ctx, items, batch, away, s.mover.advance)
 	if err != nil {
 		return err
 	}
 	for _, d := range took {
-		pauses.add(d)
-		s.mover.pauses.add(d)
+		pauses.Add(d)
+		s.mover.Pauses.Add(d)
 	}
 	return s.finishAll(ctx, items, away, pass)
 }
 
 // inPipelines calls work with batches of the items, and returns its pauses. It calls work again with the items
 // for which a store was away.
-func (s *Store) inPipelines(ctx context.Context, items []*item, batch int, away *outage,
+func (s operator) inPipelines(ctx context.Context, items []*item, batch int, away *outage,
 	work func(context.Context, []*item) []time.Duration,
 ) (took []time.Duration, err error) {
 	for {
-		pauses, err := await(ctx, s.gate, func(ctx context.Context) (took []time.Duration) {
+		pauses, err := mover.Await(ctx, s.Gate, func(ctx context.Context) (took []time.Duration) {
 			var mu sync.Mutex
 			inLanes(len(items), batch, func(from, to int) {
 				pauses := work(ctx, items[from:to])
@@ -195,7 +209,7 @@ func (s *Store) inPipelines(ctx context.Context, items []*item, batch int, away 
 }
 
 // finishAll counts the keys. It returns an error if all of them failed.
-func (s *Store) finishAll(ctx context.Context, items []*item, away *outage, pass *Pass) error {
+func (s operator) finishAll(ctx context.Context, items []*item, away *outage, pass *Pass) error {
 	failed, damaged := 0, 0
 	for _, it := range items {
 		err := s.finish(ctx, it, pass)
@@ -220,7 +234,7 @@ func (s *Store) finishAll(ctx context.Context, items []*item, away *outage, pass
 }
 
 // finish counts the key, which moves by itself if something was unexpected.
-func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
+func (s operator) finish(ctx context.Context, it *item, pass *Pass) error {
 	switch it.found {
 	case gone:
 		pass.Gone++
@@ -229,7 +243,7 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 		pass.Moved++
 		return nil
 	case there:
-		if it.goal.moves {
+		if it.goal.Moves {
 			pass.There++
 		} else {
 			pass.Kept++
@@ -246,10 +260,10 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 		return nil
 	}
 	aim := it.goal
-	if aim.complete { // no process looks at the old store, so a half-done move may not end there
-		aim = goal{moves: it.half, to: protocol.New}
+	if aim.Complete { // no process looks at the old store, so a half-done move may not end there
+		aim = mover.Goal{Moves: it.half, To: protocol.New}
 	}
-	h, err := s.mover.settle(ctx, it.key, aim)
+	h, err := s.mover.Settle(ctx, it.key, aim)
 	switch {
 	case it.found == unmarked: // the next look at the key marks it
 		pass.Moved++
@@ -265,9 +279,9 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 		pass.add(&pass.Refused, it.key)
 	case it.half:
 		pass.Completed++
-	case it.goal.moves && h.Side == it.goal.to:
+	case it.goal.Moves && h.Side == it.goal.To:
 		pass.Moved++
-	case it.goal.moves: // it is absent in both stores
+	case it.goal.Moves: // it is absent in both stores
 		pass.Gone++
 	default:
 		pass.Kept++
@@ -279,7 +293,7 @@ func (s *Store) finish(ctx context.Context, it *item, pass *Pass) error {
 // reply is left where it is.
 //
 // It first asks for the TYPE, which is a hint only: a string or a hash is open, and a list is a marker.
-func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Duration) {
+func (m batches) advance(ctx context.Context, items []*item) (pauses []time.Duration) {
 	var open, marked, away []*item
 	kinds, errs := m.types(ctx, protocol.Old, keysOf(items))
 	for i, kind := range kinds {
@@ -292,7 +306,7 @@ func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Durat
 		case kind == "":
 		case kind != "string" && kind != "hash":
 			it.found = otherType
-		case it.goal.moves && it.goal.to == protocol.New:
+		case it.goal.Moves && it.goal.To == protocol.New:
 			open = append(open, it)
 		default:
 			it.found = there
@@ -308,7 +322,7 @@ func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Durat
 			it.found = otherType
 		case old.Look.Kind == protocol.Sealed:
 			it.half = true
-		case old.Look.Kind == protocol.Away && it.goal.moves && it.goal.to == protocol.Old:
+		case old.Look.Kind == protocol.Away && it.goal.Moves && it.goal.To == protocol.Old:
 			it.into = old.Look.Nonce
 			back = append(back, it)
 		case old.Look.Kind == protocol.Away:
@@ -337,19 +351,19 @@ func (m *mover) advance(ctx context.Context, items []*item) (pauses []time.Durat
 }
 
 // carry moves keys away from a side, into the markers that they have at the other one.
-func (m *mover) carry(ctx context.Context, from protocol.Side, items []*item) []time.Duration {
+func (m batches) carry(ctx context.Context, from protocol.Side, items []*item) []time.Duration {
 	if len(items) == 0 {
 		return nil
 	}
 	items = m.confirmed(ctx, from.Other(), items, func(it *item) protocol.Nonce { return it.into })
-	if m.mustTouch(from) {
+	if m.MustTouch(from) {
 		items = m.each(ctx, from.Other(), items, func(it *item) marker.Step { return marker.Touch(it.key, it.into) },
 			func(it *item, got marker.Look) bool { return got.Kind == protocol.Away && got.Nonce == it.into })
 	}
 	began := time.Now()
 	sealed := m.each(ctx, from, items, func(it *item) marker.Step {
 		it.seal = protocol.NewNonce(it.into.Hop + 1)
-		return marker.Seal(it.key, it.seal, it.into, m.maxSeal)
+		return marker.Seal(it.key, it.seal, it.into, m.MaxSeal)
 	}, func(it *item, got marker.Look) bool {
 		it.value = got.Value
 		if got.TooLarge > 0 {
@@ -380,12 +394,12 @@ func (m *mover) carry(ctx context.Context, from protocol.Side, items []*item) []
 }
 
 // confirmed returns the keys that have their marker on the replicas.
-func (m *mover) confirmed(ctx context.Context, side protocol.Side, items []*item, of func(*item) protocol.Nonce) (ok []*item) {
-	if m.replicas[side] == 0 || len(items) == 0 {
+func (m batches) confirmed(ctx context.Context, side protocol.Side, items []*item, of func(*item) protocol.Nonce) (ok []*item) {
+	if m.Replicas[side] == 0 || len(items) == 0 {
 		return items
 	}
 	markers := mapped(items, func(it *item) marker.Marker { return marker.Marker{Key: it.key, Nonce: of(it)} })
-	for i, reply := range m.confirmAll(ctx, side, markers) {
+	for i, reply := range m.ConfirmAll(ctx, side, markers) {
 		items[i].err = reply.Err
 		if reply.Err == nil && reply.Look.Nonce == markers[i].Nonce {
 			ok = append(ok, items[i])
@@ -395,10 +409,10 @@ func (m *mover) confirmed(ctx context.Context, side protocol.Side, items []*item
 }
 
 // each sends one step per key in one pipeline, and returns the keys with a plain reply.
-func (m *mover) each(ctx context.Context, side protocol.Side, items []*item, step func(*item) marker.Step,
+func (m batches) each(ctx context.Context, side protocol.Side, items []*item, step func(*item) marker.Step,
 	plain func(*item, marker.Look) bool,
 ) (ok []*item) {
-	for i, reply := range m.clients[side].Do(ctx, mapped(items, step)) {
+	for i, reply := range m.Clients[side].Do(ctx, mapped(items, step)) {
 		items[i].err = reply.Err
 		if reply.Err == nil && plain(items[i], reply.Look) {
 			ok = append(ok, items[i])

@@ -1,4 +1,4 @@
-package cutover
+package operate
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/internal/mover"
+	"github.com/unwatch/unwatch/cutover/internal/names"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -36,18 +39,19 @@ type errApart struct{ have, do string }
 
 func (e errApart) Error() string { return e.have }
 
-// CheckStores returns an error unless the first condition of [Store.Preflight] is met: the stores are two, and the
+// CheckStores returns an error unless the first condition of [Preflight] is met: the stores are two, and the
 // Masters and Proxies of cfg are those of their store. Call it before a Sweep or a Verify, which believe cfg. It writes
 // the probe keys of a Preflight, and waits for a store that is away for up to cfg.MaxOutage.
-func (s *Store) CheckStores(ctx context.Context, cfg SweepConfig) error {
-	err := s.invalid
+func CheckStores(ctx context.Context, store *cutover.Store, cfg SweepConfig) error {
+	s := of(store)
+	err := s.Invalid
 	if err == nil {
-		err = s.gate.Enter()
+		err = s.Gate.Enter()
 	}
 	if err != nil {
 		return redisx.Fail("cutover", "check stores", rmw.Key{}, 0, err)
 	}
-	defer s.gate.Leave()
+	defer s.Gate.Leave()
 	away := newOutage(cfg, new(Scanned))
 	err = s.checkApart(ctx, cfg)
 	for away.another(ctx, err) {
@@ -64,7 +68,7 @@ func (s *Store) CheckStores(ctx context.Context, cfg SweepConfig) error {
 
 // apart is the condition that the sides are different stores, that both clients of a Side are of one store,
 // and that the masters are those of their side. It writes probe keys and deletes them.
-func (s *Store) apart(ctx context.Context, cfg SweepConfig) Gate {
+func (s operator) apart(ctx context.Context, cfg SweepConfig) Gate {
 	g := Gate{Name: gateApart, Have: "different", Need: "different servers", State: GateOpen}
 	if err := s.checkApart(ctx, cfg); err != nil {
 		wrong := errApart{"not seen", redisx.WithoutArguments(err).Error() + ": permit SET, EXISTS and DEL of keys ~cutover:probe:*, and see that both stores and their masters answer"}
@@ -74,7 +78,7 @@ func (s *Store) apart(ctx context.Context, cfg SweepConfig) Gate {
 	return g
 }
 
-func (s *Store) checkApart(ctx context.Context, cfg SweepConfig) error {
+func (s operator) checkApart(ctx context.Context, cfg SweepConfig) error {
 	if err := s.probe(ctx, protocol.Old, cfg.Masters, cfg.Proxies); err != nil {
 		return err
 	}
@@ -83,14 +87,14 @@ func (s *Store) checkApart(ctx context.Context, cfg SweepConfig) error {
 
 // probe writes keys through the side, and looks for them through its proxies and its Store, on its masters, and in
 // the other side.
-func (s *Store) probe(ctx context.Context, side protocol.Side, masters []Scanner, proxies []Commands) error {
-	prefix := internalPrefix + "probe:" + rand.Text() + ":"
+func (s operator) probe(ctx context.Context, side protocol.Side, masters []Scanner, proxies []cutover.Commands) error {
+	prefix := names.Prefix + "probe:" + rand.Text() + ":"
 	names := make([]string, probesPerMaster*max(len(masters), 1))
 	for i := range names {
 		names[i] = prefix + rand.Text() // twemproxy's fnv1a_64 takes names that differ in few bytes to one server
 	}
 	if len(proxies) == 0 {
-		proxies = []Commands{s.mover.clients[side]}
+		proxies = []cutover.Commands{s.mover.Clients[side]}
 	}
 	for i, proxy := range proxies {
 		seen, err := s.writeProbes(ctx, side, proxy, names)
@@ -109,7 +113,7 @@ func (s *Store) probe(ctx context.Context, side protocol.Side, masters []Scanner
 			}
 		}
 	}
-	v, err := s.stores[side].Read(ctx, rmw.Key{Name: names[0]})
+	v, err := s.Stores[side].Read(ctx, rmw.Key{Name: names[0]})
 	switch {
 	case err != nil:
 		return fmt.Errorf("the %v store: %w", side, err)
@@ -122,7 +126,7 @@ func (s *Store) probe(ctx context.Context, side protocol.Side, masters []Scanner
 	if err = s.onMasters(ctx, side, masters, names, prefix); err != nil {
 		return err
 	}
-	other := s.mover.clients[side.Other()]
+	other := s.mover.Clients[side.Other()]
 	seen, err := s.writeProbes(ctx, side.Other(), other, names)
 	if err != nil {
 		return err
@@ -139,7 +143,7 @@ func (s *Store) probe(ctx context.Context, side protocol.Side, masters []Scanner
 }
 
 // writeProbes writes the keys that do not exist, and returns how many do. A write is never answered by a replica.
-func (s *Store) writeProbes(ctx context.Context, side protocol.Side, client pipeliner, names []string) (seen int, err error) {
+func (s operator) writeProbes(ctx context.Context, side protocol.Side, client pipeliner, names []string) (seen int, err error) {
 	cmds, err := s.inPipeline(ctx, client, names, "set", "cutover", "px", probeLife.Milliseconds(), "nx")
 	for _, cmd := range cmds {
 		if errors.Is(cmd.Err(), redis.Nil) {
@@ -153,12 +157,12 @@ func (s *Store) writeProbes(ctx context.Context, side protocol.Side, client pipe
 }
 
 // deleteProbes deletes the keys. Those of a DEL that fails expire.
-func (s *Store) deleteProbes(ctx context.Context, client pipeliner, names []string) {
+func (s operator) deleteProbes(ctx context.Context, client pipeliner, names []string) {
 	_, _ = s.inPipeline(ctx, client, names, "del")
 }
 
 // onMasters looks for the keys on the masters of the side. Each key is on one of them, and each of them has keys.
-func (s *Store) onMasters(ctx context.Context, side protocol.Side, masters []Scanner, names []string, prefix string) error {
+func (s operator) onMasters(ctx context.Context, side protocol.Side, masters []Scanner, names []string, prefix string) error {
 	if len(masters) == 0 {
 		return nil
 	}
@@ -189,7 +193,7 @@ func (s *Store) onMasters(ctx context.Context, side protocol.Side, masters []Sca
 }
 
 // probesOn returns the keys that the master has. It scans one that has no pipelines.
-func (s *Store) probesOn(ctx context.Context, master Scanner, names []string, prefix string) (here []string, err error) {
+func (s operator) probesOn(ctx context.Context, master Scanner, names []string, prefix string) (here []string, err error) {
 	if client, ok := master.(redis.Cmdable); ok {
 		cmds, err := s.inPipeline(ctx, client, names, "exists")
 		for i, cmd := range cmds {
@@ -203,7 +207,9 @@ func (s *Store) probesOn(ctx context.Context, master Scanner, names []string, pr
 		return here, err
 	}
 	for cursor := uint64(0); ; {
-		scan, err := await(ctx, s.gate, func(ctx context.Context) *redis.ScanCmd { return master.Scan(ctx, cursor, prefix+"*", 1000) })
+		scan, err := mover.Await(ctx, s.Gate, func(ctx context.Context) *redis.ScanCmd {
+			return master.Scan(ctx, cursor, prefix+"*", 1000)
+		})
 		if err != nil {
 			return here, err
 		}
@@ -224,14 +230,14 @@ type pipeliner interface{ Pipeline() redis.Pipeliner }
 
 // inPipeline sends the command for each name once: a SET NX that is repeated would see its own key. It
 // returns the first error that is not a nil reply.
-func (s *Store) inPipeline(ctx context.Context, client pipeliner, names []string, command string, args ...any) (
+func (s operator) inPipeline(ctx context.Context, client pipeliner, names []string, command string, args ...any) (
 	[]*redisx.Command, error,
 ) {
 	var cmds []*redisx.Command
 	for _, name := range names {
 		cmds = append(cmds, &redisx.Command{Cmd: redis.NewCmd(ctx, append([]any{command, name}, args...)...)})
 	}
-	if _, err := await(ctx, s.gate, func(ctx context.Context) error {
+	if _, err := mover.Await(ctx, s.Gate, func(ctx context.Context) error {
 		pipe := client.Pipeline()
 		for _, cmd := range cmds {
 			_ = pipe.Process(ctx, cmd) // queues it

@@ -1,58 +1,43 @@
 package cutover
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/cutover/internal/mover"
+	"github.com/unwatch/unwatch/cutover/internal/names"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Process is the latest heartbeat of a process.
-type Process struct {
-	// Name has the host and the process ID.
-	Name string `json:"name"`
-	// Epoch of the stage in force.
-	Epoch uint64 `json:"epoch"`
-	// Build is the version of the program's main module, as go version -m prints it.
-	Build string `json:"build,omitempty"`
-	// At is the time of the heartbeat, by the clock of its process.
-	At time.Time `json:"at"`
-	// Error says why the process cannot read the stage somewhere.
-	Error string `json:"error,omitempty"`
-	// Pause has the moves of the process since its start: see Config.Heartbeat. A move that another
-	// process completed is not in it.
-	Pause Pause `json:"pause,omitzero"`
-	// Sweep is the Sweep that the process runs at the time At, if any.
-	Sweep *Progress `json:"sweep,omitempty"`
-}
-
-// Progress is the Pass of a Sweep that still runs. Its Keys have counts and no names.
-type Progress struct {
-	// Began is the start of the Sweep, by the clock of its process.
-	Began time.Time
-	Pass
+// heartbeat is an operate.Process, as the census has it.
+type heartbeat struct {
+	Name  string             `json:"name"`
+	Epoch uint64             `json:"epoch"`
+	Build string             `json:"build,omitempty"`
+	At    time.Time          `json:"at"`
+	Error string             `json:"error,omitempty"`
+	Pause mover.Distribution `json:"pause,omitzero"`
+	Sweep any                `json:"sweep,omitempty"`
 }
 
 // Heartbeat writes the stage that a process has seen into the census, every 20 seconds and within a
-// second of a change, until Close. With Config.Heartbeat it also has pauses and a running Sweep. It
-// shows an operator which processes have seen a stage; nothing else depends on it.
+// second of a change, until Close. With Config.Heartbeat it also has pauses and a running operate.Sweep. It
+// shows an operator, by operate.Census, which processes have seen a stage; nothing else depends on it.
 type Heartbeat struct {
 	key    rmw.Key
 	store  rmw.Updater
 	source Source
-	self   Process
-	pauses *pauses
-	sweep  atomic.Pointer[Progress]
+	self   heartbeat
+	pauses *mover.Pauses
+	sweep  atomic.Pointer[any]
 	// others tells when this process saw each heartbeat first. It does not compare clocks.
 	others map[string]sighting
 	end    context.CancelFunc
@@ -71,17 +56,11 @@ const (
 	heartbeatLife = time.Minute
 )
 
-func censusOf(name string) (rmw.Key, error) {
-	key, err := keyOf(name)
-	key.Name += ":census"
-	key.Kind, key.TTL = rmw.KindHash, 2*heartbeatLife
-	return key, err
-}
-
 // StartHeartbeat begins to write heartbeats of this process into the old store, under the key
 // ~cutover:{name}:census. An error of the old store is tried again.
 func StartHeartbeat(name string, old rmw.Updater, source Source) (*Heartbeat, error) {
-	key, err := censusOf(name)
+	key, err := names.Census(name)
+	key.TTL = 2 * heartbeatLife
 	if err == nil && (redisx.IsNil(old) || redisx.IsNil(source)) {
 		err = fmt.Errorf("%w: cutover.StartHeartbeat needs a Store and a Source, not nil", rmw.ErrInvalid)
 	}
@@ -90,7 +69,7 @@ func StartHeartbeat(name string, old rmw.Updater, source Source) (*Heartbeat, er
 	}
 	ctx, end := context.WithCancel(context.Background())
 	h := &Heartbeat{
-		key: key, store: old, source: source, self: newProcess(), pauses: newPauses(),
+		key: key, store: old, source: source, self: newProcess(), pauses: mover.NewPauses(),
 		end: end, ended: make(chan struct{}),
 	}
 	go h.run(ctx)
@@ -125,18 +104,21 @@ func (h *Heartbeat) look(ctx context.Context) {
 	if err != nil {
 		h.self.Error = fmt.Sprintf("%.300s", redisx.WithoutArguments(err))
 	}
-	h.self.Pause, h.self.Sweep = h.pauses.summary(), h.sweep.Load()
+	h.self.Pause, h.self.Sweep = h.pauses.Summary(), nil
+	if sweep := h.sweep.Load(); sweep != nil {
+		h.self.Sweep = *sweep
+	}
 }
 
-// sweeps notes the progress of a Sweep, or its end. It does nothing on nil.
-func (h *Heartbeat) sweeps(now *Progress) {
-	if h == nil {
-		return
+// sweeps records the progress of a sweep, or with nil its end. It does nothing on a nil Heartbeat.
+func (h *Heartbeat) sweeps(now any) {
+	switch {
+	case h == nil:
+	case now == nil:
+		h.sweep.Store(nil)
+	default:
+		h.sweep.Store(&now)
 	}
-	if now != nil { // names may be long
-		now.TooLarge.Names, now.OtherType.Names, now.FieldExpiry.Names, now.Refused.Names, now.Failed.Names = nil, nil, nil, nil, nil
-	}
-	h.sweep.Store(now)
 }
 
 // write writes a heartbeat, and deletes those of processes that have stopped.
@@ -175,8 +157,8 @@ func (h *Heartbeat) write(ctx context.Context) error {
 }
 
 // newProcess describes this process. Its name has a random part, for containers with equal host names.
-func newProcess() Process {
-	p := Process{Name: "host"}
+func newProcess() heartbeat {
+	p := heartbeat{Name: "host"}
 	if host, err := os.Hostname(); err == nil {
 		p.Name = strings.ReplaceAll(host, " ", "-")
 	}
@@ -197,28 +179,4 @@ func (h *Heartbeat) Close() error {
 		return cur.Without(h.self.Name), nil
 	})
 	return nil
-}
-
-// Census returns the processes that send heartbeats, ordered by name, and those that have stopped
-// without a Close in the last two minutes.
-func Census(ctx context.Context, name string, old rmw.Reader) ([]Process, error) {
-	key, err := censusOf(name)
-	if err != nil {
-		return nil, err
-	}
-	v, err := old.Read(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	var processes []Process
-	for process, heartbeat := range v.All() {
-		var p Process
-		if err := json.Unmarshal([]byte(heartbeat), &p); err != nil {
-			p.Error = "the heartbeat cannot be decoded"
-		}
-		p.Name = process
-		processes = append(processes, p)
-	}
-	slices.SortFunc(processes, func(a, b Process) int { return cmp.Compare(a.Name, b.Name) })
-	return processes, nil
 }

@@ -1,4 +1,4 @@
-package cutover
+package operate
 
 import (
 	"context"
@@ -8,19 +8,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/internal/names"
 	"github.com/unwatch/unwatch/rmw"
 )
 
 // advances lists the Phases that may follow each Phase.
-var advances = [...][]Phase{
-	Follow:   {Follow, Copying},
-	Copying:  {Copying, Complete, Reverse},
-	Complete: {Complete},
-	Reverse:  {Reverse, Copying},
+var advances = [...][]cutover.Phase{
+	cutover.Follow:   {cutover.Follow, cutover.Copying},
+	cutover.Copying:  {cutover.Copying, cutover.Complete, cutover.Reverse},
+	cutover.Complete: {cutover.Complete},
+	cutover.Reverse:  {cutover.Reverse, cutover.Copying},
 }
 
 // advance reports, as an [rmw.ErrInvalid], that the stage may not follow the last one.
-func advance(last, next Stage) error {
+func advance(last, next cutover.Stage) error {
 	var names []string
 	for _, p := range advances[last.Phase] {
 		names = append(names, p.String())
@@ -29,20 +31,25 @@ func advance(last, next Stage) error {
 	case !slices.Contains(advances[last.Phase], next.Phase):
 		return fmt.Errorf("%w: the cut-over is at %v, and cannot go to %v; from here it can go to: %s",
 			rmw.ErrInvalid, last.Phase, next.Phase, strings.Join(names, ", "))
-	case next.Phase == Complete && last.Phase == Copying && !last.drains():
+	case next.Phase == cutover.Complete && last.Phase == cutover.Copying && !drains(last):
 		return fmt.Errorf("%w: the cut-over cannot be complete before every process moves every key; "+
 			"publish copying with 100 percent, no labels and no freeze, and sweep", rmw.ErrInvalid)
 	}
 	return nil
 }
 
+// drains reports whether every key of every label moves to the new store when it is updated.
+func drains(s cutover.Stage) bool {
+	return s.Phase == cutover.Copying && s.Percent == 100 && len(s.Labels) == 0 && !s.Freeze
+}
+
 // permit reports, as an [rmw.ErrInvalid], that the gates do not permit the step.
-func permit(last, next Stage, gates []Gate) error {
+func permit(last, next cutover.Stage, gates []Gate) error {
 	need, do := "", ""
 	switch {
-	case last.Phase == Follow && next.Phase == Copying:
-		need, do = gateOwn, "run Store.Preflight with SweepConfig.NewMasters, and pass its gates"
-	case last.Phase == Copying && next.Phase == Complete:
+	case last.Phase == cutover.Follow && next.Phase == cutover.Copying:
+		need, do = gateOwn, "run operate.Preflight with SweepConfig.NewMasters, and pass its gates"
+	case last.Phase == cutover.Copying && next.Phase == cutover.Complete:
 		need, do = gateVerify, "sweep and verify, and pass the gates of Ready"
 	default:
 		return nil
@@ -51,7 +58,7 @@ func permit(last, next Stage, gates []Gate) error {
 		return fmt.Errorf("%w: %v needs the condition %q: %s", rmw.ErrInvalid, next.Phase, need, do)
 	}
 	for _, g := range gates {
-		if g.State == GateClosed || g.State != GateOpen && next.Phase == Complete {
+		if g.State == GateClosed || g.State != GateOpen && next.Phase == cutover.Complete {
 			do := g.Do
 			if len(g.Names) > 0 {
 				do += ", such as " + strings.Join(g.Names[:min(len(g.Names), 3)], "; ")
@@ -62,32 +69,8 @@ func permit(last, next Stage, gates []Gate) error {
 	return nil
 }
 
-// Current returns the stage that is published, Follow if there is none. If it can read one store
-// only, it returns that store's stage and an error.
-func Current(ctx context.Context, name string, old, new rmw.Reader) (Stage, error) {
-	key, err := keyOf(name)
-	if err != nil {
-		return Stage{}, err
-	}
-	return greatest(readBoth(ctx, key, old, new))
-}
-
-// greatest returns the stage with the greatest epoch, the old store's if both have the same.
-func greatest(answers []answer) (stage Stage, err error) {
-	for _, a := range answers {
-		switch {
-		case errors.Is(a.err, errNone):
-		case a.err != nil:
-			err = errors.Join(err, a.err)
-		case a.stage.Epoch > stage.Epoch:
-			stage = a.stage
-		}
-	}
-	return stage, err
-}
-
-// Publish writes the stage into both stores, with the next epoch. [FromKey] and Current read it. It
-// permits the steps that [Phase] lists, and refuses others with an [rmw.ErrInvalid]. A stage that is published
+// Publish writes the stage into both stores, with the next epoch. [cutover.FromKey] and [cutover.Current] read it. It
+// permits the steps that [cutover.Phase] lists, and refuses others with an [rmw.ErrInvalid]. A stage that is published
 // already keeps its epoch, so that the passes of its epoch still count: Publish then writes it only into a store
 // that lacks it.
 //
@@ -100,7 +83,7 @@ func greatest(answers []answer) (stage Stage, err error) {
 // at the one before, as any process is for two seconds, and ignores the smaller epoch later.
 //
 // gates are the conditions on which the decision is based. The step from Follow to Copying needs those of
-// a [Store.Preflight] over the new masters, none of them closed. The step to Complete needs those of
+// a [Preflight] over the new masters, none of them closed. The step to Complete needs those of
 // [Ready], all of them open. Publish refuses the step otherwise, with an rmw.ErrInvalid.
 //
 // If the new store fails, the stage has effect, and Publish returns an error: publish it again when
@@ -110,36 +93,36 @@ func greatest(answers []answer) (stage Stage, err error) {
 // store does not take it within 3 s, Publish writes it into the new store alone, 100 epochs ahead, where it has
 // effect, and returns an error: publish it again when the old store answers.
 //
-// After an [rmw.ErrOutcomeUnknown], read Current.
-func Publish(ctx context.Context, name string, old, new rmw.Store, stage Stage, gates ...Gate) error {
-	key, err := keyOf(name)
+// After an [rmw.ErrOutcomeUnknown], read cutover.Current.
+func Publish(ctx context.Context, name string, old, new rmw.Store, stage cutover.Stage, gates ...Gate) error {
+	key, err := names.Document(name)
 	if err == nil {
 		err = stage.Validate()
 	}
 	if err != nil {
 		return err
 	}
-	present, err := greatest(readBoth(ctx, key, old, new))
-	if err != nil && (present.Epoch == 0 || stage.Phase == Complete || errors.Is(err, rmw.ErrInvalid)) {
+	present, err := cutover.Current(ctx, name, old, new)
+	if err != nil && (present.Epoch == 0 || stage.Phase == cutover.Complete || errors.Is(err, rmw.ErrInvalid)) {
 		return fmt.Errorf("the stage was not published: %w", err)
 	}
-	freezes := stage.Freeze && stage.Phase != Complete
+	freezes := stage.Freeze && stage.Phase != cutover.Complete
 	oldCtx, cancel := ctx, func() {}
 	if freezes {
 		oldCtx, cancel = context.WithTimeout(ctx, freezeWait)
 	}
 	defer cancel()
-	var next Stage
+	var next cutover.Stage
 	var refused error
 	if _, err = old.Update(oldCtx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		last, err := greatest([]answer{decodeValue(cur, nil), {stage: present}})
+		last, err := later(cur, present)
 		if err == nil {
 			next, err = successor(last, stage, gates)
 		}
 		if refused = err; err != nil {
 			return cur, err
 		}
-		return rmw.String(encode(next)), nil
+		return rmw.String(next.Document()), nil
 	}); err != nil && (refused != nil || !freezes) {
 		return fmt.Errorf("the stage was not published: %w", err)
 	}
@@ -151,12 +134,12 @@ func Publish(ctx context.Context, name string, old, new rmw.Store, stage Stage, 
 	}
 	var overtaken error
 	if _, err = new.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		last, err := greatest([]answer{decodeValue(cur, nil)})
-		if err == nil && last.Epoch >= next.Epoch && encode(last) != encode(next) {
+		last, err := later(cur, cutover.Stage{})
+		if err == nil && last.Epoch >= next.Epoch && last.Document() != next.Document() {
 			overtaken = fmt.Errorf("%w: stage %v with epoch %d was published at the same time", rmw.ErrContended, last.Phase, last.Epoch)
 			return cur, overtaken
 		}
-		return rmw.String(encode(next)), err
+		return rmw.String(next.Document()), err
 	}); overtaken != nil {
 		return overtaken
 	} else if err != nil {
@@ -165,24 +148,36 @@ func Publish(ctx context.Context, name string, old, new rmw.Store, stage Stage, 
 	return nil
 }
 
-func halfPublished(stage Stage, has, lacks string, err error) error {
+// later returns the stage of the document, if there is one with an epoch of at least that of present.
+func later(document rmw.Value, present cutover.Stage) (cutover.Stage, error) {
+	if !document.Exists() {
+		return present, nil
+	}
+	stage, err := cutover.ParseStage([]byte(document.Text()))
+	if err != nil || stage.Epoch < present.Epoch {
+		return present, err
+	}
+	return stage, nil
+}
+
+func halfPublished(stage cutover.Stage, has, lacks string, err error) error {
 	return fmt.Errorf("stage %v is published with epoch %d in the %s store, and in force, but not in the %s store; publish it again: %w",
 		stage, stage.Epoch, has, lacks, err)
 }
 
 // successor returns the stage with the epoch after that of last, or last itself if both are the same.
-func successor(last, stage Stage, gates []Gate) (Stage, error) {
+func successor(last, stage cutover.Stage, gates []Gate) (cutover.Stage, error) {
 	basis := stage.Epoch
 	stage.Epoch = last.Epoch
 	switch err := advance(last, stage); {
 	case err != nil:
 		return last, err
-	case basis == 0 && stage.Phase == Complete && last.Phase != Complete:
+	case basis == 0 && stage.Phase == cutover.Complete && last.Phase != cutover.Complete:
 		return last, fmt.Errorf("%w: Complete needs the Epoch of the stage on which the decision is based", rmw.ErrInvalid)
 	case basis != 0 && basis != last.Epoch:
 		return last, fmt.Errorf("%w: stage %v with epoch %d was published since epoch %d was read",
 			rmw.ErrContended, last.Phase, last.Epoch, basis)
-	case last.Epoch > 0 && encode(last) == encode(stage):
+	case last.Epoch > 0 && last.Document() == stage.Document():
 		return last, nil
 	}
 	stage.Epoch++
@@ -198,9 +193,9 @@ const freezeLead = 100
 
 // freezeNew publishes a freeze in the new store alone. A freeze is safe at any time, and its epoch is beyond that of
 // every other stage, also of one that a concurrent Publish writes into the old store.
-func freezeNew(ctx context.Context, key rmw.Key, new rmw.Store, present, stage Stage) (next Stage, err error) {
+func freezeNew(ctx context.Context, key rmw.Key, new rmw.Store, present, stage cutover.Stage) (next cutover.Stage, err error) {
 	_, err = new.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		last, err := greatest([]answer{decodeValue(cur, nil), {stage: present}})
+		last, err := later(cur, present)
 		if err == nil {
 			next, err = successor(last, stage, nil)
 		}
@@ -210,10 +205,10 @@ func freezeNew(ctx context.Context, key rmw.Key, new rmw.Store, present, stage S
 		if next.Epoch > last.Epoch {
 			next.Epoch = last.Epoch + freezeLead
 		}
-		if last.Epoch, last.Freeze = next.Epoch, true; encode(last) != encode(next) {
+		if last.Epoch, last.Freeze = next.Epoch, true; last.Document() != next.Document() {
 			return cur, fmt.Errorf("%w: without the old store, only Freeze may change", rmw.ErrInvalid)
 		}
-		return rmw.String(encode(next)), nil
+		return rmw.String(next.Document()), nil
 	})
 	return next, err
 }

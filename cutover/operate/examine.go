@@ -1,4 +1,4 @@
-package cutover
+package operate
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // examine looks at the keys in both stores.
-func (m *mover) examine(ctx context.Context, names []string) []keyState {
+func (m batches) examine(ctx context.Context, names []string) []keyState {
 	began := time.Now()
 	old, new := m.looks(ctx, protocol.Old, names, true), m.looks(ctx, protocol.New, names, false)
 	pttl := func(p redis.Pipeliner, i int) redis.Cmder { return p.PTTL(ctx, names[i]) }
@@ -89,7 +89,7 @@ func judge(oldReply, newReply marker.Reply, left redis.Cmder) keyState {
 }
 
 // date reads the ages of the markers of keys in transit.
-func (m *mover) date(ctx context.Context, names []string, looks []marker.Reply, states []keyState) {
+func (m batches) date(ctx context.Context, names []string, looks []marker.Reply, states []keyState) {
 	for _, side := range []protocol.Side{protocol.Old, protocol.New} {
 		times := m.ask(ctx, side, names, func(i int) bool {
 			return states[i].is == inTransit && (looks[i].Look.Kind == protocol.Sealed) == (side == protocol.Old)
@@ -106,7 +106,7 @@ func (m *mover) date(ctx context.Context, names []string, looks []marker.Reply, 
 }
 
 // measure finds the keys that are larger than maxSeal.
-func (m *mover) measure(ctx context.Context, names []string, looks []marker.Reply, states []keyState) {
+func (m batches) measure(ctx context.Context, names []string, looks []marker.Reply, states []keyState) {
 	sizes := m.ask(ctx, protocol.Old, names, func(i int) bool { return states[i].is == atOld }, func(p redis.Pipeliner, i int) redis.Cmder {
 		if looks[i].Look.Type == "hash" {
 			return p.HScan(ctx, names[i], 0, "", pageSize)
@@ -117,7 +117,7 @@ func (m *mover) measure(ctx context.Context, names []string, looks []marker.Repl
 	for i, cmd := range sizes {
 		switch cmd := cmd.(type) {
 		case *redis.IntCmd:
-			if cmd.Val() > int64(m.maxSeal) {
+			if cmd.Val() > int64(m.MaxSeal) {
 				states[i].is = large
 			}
 		case *redis.ScanCmd:
@@ -131,16 +131,16 @@ func (m *mover) measure(ctx context.Context, names []string, looks []marker.Repl
 }
 
 // isLarge reads a hash, page by page, until it is larger than maxSeal.
-func (m *mover) isLarge(ctx context.Context, name string, page *redis.ScanCmd) (bool, error) {
+func (m batches) isLarge(ctx context.Context, name string, page *redis.ScanCmd) (bool, error) {
 	for size := 0; ; {
 		fields, cursor := page.Val()
 		for _, text := range fields {
 			size += len(text)
 		}
-		if size > m.maxSeal || cursor == 0 {
-			return size > m.maxSeal, page.Err()
+		if size > m.MaxSeal || cursor == 0 {
+			return size > m.MaxSeal, page.Err()
 		}
-		pipe := m.clients[protocol.Old].Pipeline()
+		pipe := m.Clients[protocol.Old].Pipeline()
 		page = pipe.HScan(ctx, name, cursor, "", pageSize)
 		_, _ = pipe.Exec(ctx) // on an error the page is empty and its cursor 0
 	}
@@ -151,7 +151,7 @@ const slack = 50 * time.Millisecond
 
 // compare finds the keys that are in the new store as their marker in the old one says. It reads only
 // values of the same length.
-func (m *mover) compare(ctx context.Context, names []string, looks []marker.Reply, states []keyState, began time.Time) {
+func (m batches) compare(ctx context.Context, names []string, looks []marker.Reply, states []keyState, began time.Time) {
 	candidates := func(i int) bool { return states[i].is == changed }
 	hash := func(i int) bool { return looks[i].Look.Value.Type == "hash" }
 	lengths := m.ask(ctx, protocol.New, names, candidates, func(p redis.Pipeliner, i int) redis.Cmder {
@@ -233,16 +233,16 @@ func sameExpiry(want marker.Value, reply redis.Cmder, tolerance time.Duration) b
 	return (time.Duration(want.Left)*time.Millisecond - left).Abs() <= tolerance
 }
 
-func (m *mover) looks(ctx context.Context, side protocol.Side, names []string, value bool) []marker.Reply {
-	return m.clients[side].Do(ctx, mapped(names, func(name string) marker.Step { return marker.LookAt(name, value) }))
+func (m batches) looks(ctx context.Context, side protocol.Side, names []string, value bool) []marker.Reply {
+	return m.Clients[side].Do(ctx, mapped(names, func(name string) marker.Step { return marker.LookAt(name, value) }))
 }
 
 // ask sends a command of each key that which selects (nil: each key) in one pipeline. The others have
 // a nil Cmder.
-func (m *mover) ask(ctx context.Context, side protocol.Side, names []string, which func(int) bool,
+func (m batches) ask(ctx context.Context, side protocol.Side, names []string, which func(int) bool,
 	command func(redis.Pipeliner, int) redis.Cmder,
 ) []redis.Cmder {
-	pipe := m.clients[side].Pipeline()
+	pipe := m.Clients[side].Pipeline()
 	cmds := make([]redis.Cmder, len(names))
 	for i := range names {
 		if which == nil || which(i) {

@@ -1,4 +1,4 @@
-package cutover
+package operate
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package cutover
+package operate
 
 import (
 	"cmp"
@@ -13,6 +13,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/internal/mover"
+	"github.com/unwatch/unwatch/cutover/internal/names"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -36,7 +39,7 @@ type SweepConfig struct {
 	// Proxies has a client of each address of the old store, if Side.Redis has several: see proxycompat.RoundRobinDialer.
 	// Preflight and CheckStores see that all of them lead to one store. Nothing else uses them. NewProxies is the same
 	// for the new store. Default: Side.Redis has one address.
-	Proxies, NewProxies []Commands
+	Proxies, NewProxies []cutover.Commands
 	// Keys chooses a key by its name, and gives its Label. Names that begin with "~cutover:", or with
 	// the "~shadow:" of package shadow, are never asked for. Default: every key, without a Label, except names that begin with "/lock/",
 	// "/fence/" or "/wait/", the keys of package lockupdate's locks.
@@ -65,7 +68,7 @@ type SweepConfig struct {
 	Names int
 }
 
-// VerifyConfig tunes a [Store.Verify] as a [SweepConfig] does a [Store.Sweep].
+// VerifyConfig tunes a [Verify] as a [SweepConfig] does a [Sweep].
 type VerifyConfig = SweepConfig
 
 func (c *SweepConfig) validate(side protocol.Side) error {
@@ -109,7 +112,7 @@ type Keys struct {
 
 // Scanned counts the keys of a pass. SCAN may return a name twice.
 type Scanned struct {
-	// Cutover is the name of the cut-over, if the Source is [FromKey].
+	// Cutover is the name of the cut-over, if the Source is [cutover.FromKey].
 	Cutover string
 	// Epoch of the Stage during the pass, 0 if it changed meanwhile.
 	Epoch uint64
@@ -145,7 +148,7 @@ func (n *Scanned) add(k *Keys, name string) {
 // choose chooses a name for the pass, and counts it.
 func (n *Scanned) choose(cfg *SweepConfig, name string) (key rmw.Key, ok bool) {
 	n.Names++
-	if strings.HasPrefix(name, internalPrefix) || strings.HasPrefix(name, shadowPrefix) || cfg.Foreign != nil && cfg.Foreign(name) {
+	if strings.HasPrefix(name, names.Prefix) || strings.HasPrefix(name, shadowPrefix) || cfg.Foreign != nil && cfg.Foreign(name) {
 		n.Foreign++
 		return rmw.Key{}, false
 	}
@@ -162,7 +165,7 @@ func (n *Scanned) choose(cfg *SweepConfig, name string) (key rmw.Key, ok bool) {
 }
 
 // all returns the number of masters that a pass must scan: that of the client, if it knows them.
-func all(ctx context.Context, store Commands, masters []Scanner) int {
+func all(ctx context.Context, store cutover.Commands, masters []Scanner) int {
 	var known atomic.Int64
 	count := func(context.Context, *redis.Client) error {
 		known.Add(1)
@@ -177,8 +180,7 @@ func all(ctx context.Context, store Commands, masters []Scanner) int {
 }
 
 const (
-	internalPrefix = "~cutover:"
-	shadowPrefix   = "~shadow:" // of the scratch keys of a shadow
+	shadowPrefix = "~shadow:" // of the scratch keys of a shadow
 	// maxLanes is how many batches are in flight at once, at most: both stores work at the same time
 	// then. On two cores, four lanes move no more keys than two, and a key waits three times as long.
 	maxLanes = 2
@@ -187,29 +189,29 @@ const (
 )
 
 // scan calls visit with the chosen keys, until each master of the side has been scanned. A call has the
-// keys of one batch, or of up to maxLanes batches while the pass is slower than Config.Rate.
+// keys of one batch, or of up to maxLanes batches while the pass is slower than SweepConfig.Rate.
 //
 // The cursor of a SCAN means nothing to a server that has restarted, or to another one after a failover. Such
 // a master is scanned again.
-func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg SweepConfig, away *outage, seen *Scanned,
+func (s operator) scan(ctx context.Context, op string, side protocol.Side, cfg SweepConfig, away *outage, seen *Scanned,
 	visit func(ctx context.Context, keys []rmw.Key, batch int) error,
 ) error {
-	err := s.invalid
+	err := s.Invalid
 	if err == nil {
 		err = cfg.validate(side)
 	}
 	if err == nil {
-		err = s.gate.Enter()
+		err = s.Gate.Enter()
 	}
 	if err != nil {
 		return redisx.Fail("cutover", op, rmw.Key{}, 0, err)
 	}
-	defer s.gate.Leave()
+	defer s.Gate.Leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s.gate.Go(func() {
+	s.Gate.Go(func() {
 		select {
-		case <-s.gate.Closing:
+		case <-s.Gate.Closing:
 			cancel(rmw.ErrClosed)
 		case <-ctx.Done():
 		}
@@ -219,8 +221,8 @@ func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg Swe
 		masters, scanned, known = cfg.NewMasters, &seen.NewMasters, &seen.AllNewMasters
 		seen = new(Scanned) // the names of a pass are the old store's
 	}
-	client := s.mover.clients[side].Commands
-	if *known, err = await(ctx, s.gate, func(ctx context.Context) int { return all(ctx, client, masters) }); err != nil {
+	client := s.mover.Clients[side].Commands
+	if *known, err = mover.Await(ctx, s.Gate, func(ctx context.Context) int { return all(ctx, client, masters) }); err != nil {
 		return redisx.Fail("cutover", op, rmw.Key{}, 0, redisx.Blame(ctx, err))
 	}
 	pace, lanes := pace{}, 1
@@ -249,7 +251,9 @@ func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg Swe
 	}
 	page := func(master Scanner, cursor uint64) (names []string, next uint64, again bool, err error) {
 		for {
-			page, err := await(ctx, s.gate, func(ctx context.Context) *redis.ScanCmd { return master.Scan(ctx, cursor, "", pageSize) })
+			page, err := mover.Await(ctx, s.Gate, func(ctx context.Context) *redis.ScanCmd {
+				return master.Scan(ctx, cursor, "", pageSize)
+			})
 			if err == nil {
 				err = page.Err()
 			}
@@ -289,7 +293,7 @@ func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg Swe
 	err = func() error {
 		for _, master := range masters {
 			for again := true; again; {
-				before, err := await(ctx, s.gate, func(ctx context.Context) string { return runID(ctx, master) })
+				before, err := mover.Await(ctx, s.Gate, func(ctx context.Context) string { return runID(ctx, master) })
 				if err != nil {
 					return err
 				}
@@ -297,7 +301,7 @@ func (s *Store) scan(ctx context.Context, op string, side protocol.Side, cfg Swe
 				if err != nil {
 					return err
 				}
-				after, err := await(ctx, s.gate, func(ctx context.Context) string { return runID(ctx, master) })
+				after, err := mover.Await(ctx, s.Gate, func(ctx context.Context) string { return runID(ctx, master) })
 				if err != nil {
 					return err
 				}
@@ -326,12 +330,12 @@ func inLanes(n, batch int, work func(from, to int)) {
 }
 
 // slow says whether the pass shall halve its rate.
-func (s *Store) slow(ctx context.Context, cfg SweepConfig, key string) bool {
+func (s operator) slow(ctx context.Context, cfg SweepConfig, key string) bool {
 	slow := cfg.Slow != nil && cfg.Slow()
 	if cfg.MaxLatency > 0 {
-		for side := range s.mover.clients {
+		for side := range s.mover.Clients {
 			began := time.Now()
-			_, err := s.mover.look(ctx, protocol.Side(side), key)
+			_, err := s.mover.Look(ctx, protocol.Side(side), key)
 			slow = slow || err != nil || time.Since(began) > cfg.MaxLatency
 		}
 	}

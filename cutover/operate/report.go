@@ -1,4 +1,4 @@
-package cutover
+package operate
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Report is the result of one [Store.Verify]. Each chosen key is in one of the counts from Open to
+// Report is the result of one [Verify]. Each chosen key is in one of the counts from Open to
 // Failed.
 type Report struct {
 	Scanned
@@ -27,7 +27,7 @@ type Report struct {
 	OldestTransit time.Duration
 	// Gone counts the keys that were deleted or expired after SCAN returned them.
 	Gone int
-	// TooLarge counts the keys in the old store that do not move because of Config.MaxSeal.
+	// TooLarge counts the keys in the old store that do not move because of cutover.Config.MaxSeal.
 	TooLarge Keys
 	// OtherType counts the keys in the old store that hold neither a string nor a hash.
 	OtherType Keys

@@ -1,4 +1,4 @@
-package cutover
+package mover
 
 import (
 	"sync"
@@ -7,24 +7,25 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Pause is a distribution of the times that keys were without a home: from sending the seals of a
-// batch to the last reply of its fills. A key that a process moves by itself is a batch of one.
-type Pause struct {
+// Distribution is an operate.Pause.
+type Distribution struct {
 	Batches       int
 	P50, P99, Max time.Duration
 }
 
-// pauses records pauses. Its methods may be called on nil, and concurrently.
-type pauses struct {
+// Pauses records pauses. Its methods may be called on nil, and concurrently.
+type Pauses struct {
 	mu   sync.Mutex
 	took *hdrhistogram.Histogram
 }
 
-func newPauses() *pauses {
-	return &pauses{took: hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
+// NewPauses returns a record without pauses.
+func NewPauses() *Pauses {
+	return &Pauses{took: hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
 }
 
-func (p *pauses) add(d time.Duration) {
+// Add records a pause.
+func (p *Pauses) Add(d time.Duration) {
 	if p == nil {
 		return
 	}
@@ -33,13 +34,14 @@ func (p *pauses) add(d time.Duration) {
 	_ = p.took.RecordValue(max(d.Microseconds(), 1)) // beyond an hour it is not counted
 }
 
-func (p *pauses) summary() Pause {
+// Summary returns the distribution of all pauses until now.
+func (p *Pauses) Summary() Distribution {
 	if p == nil {
-		return Pause{}
+		return Distribution{}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Pause{
+	return Distribution{
 		Batches: int(p.took.TotalCount()),
 		P50:     time.Duration(p.took.ValueAtQuantile(50)) * time.Microsecond,
 		P99:     time.Duration(p.took.ValueAtQuantile(99)) * time.Microsecond,

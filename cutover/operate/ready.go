@@ -1,10 +1,11 @@
-package cutover
+package operate
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -35,7 +36,7 @@ const (
 
 // Evidence is what [Ready] judges.
 type Evidence struct {
-	// Name of the cut-over, as in [FromKey]; empty for another Source. The results of other cut-overs do
+	// Name of the cut-over, as in [cutover.FromKey]; empty for another Source. The results of other cut-overs do
 	// not count.
 	Name string
 	// Census is what [Census] returns.
@@ -54,27 +55,27 @@ type Evidence struct {
 // Complete depends on them for its safety. It needs the last two passes of Sweep and a Verify, each over
 // all names of all masters and at the present epoch. From Complete to Complete, they are the conditions
 // to remove this package from the service.
-func Ready(present, next Stage, e Evidence) []Gate {
+func Ready(present, next cutover.Stage, e Evidence) []Gate {
 	gates := []Gate{legal(present, next)}
-	if next.Phase == Complete || next.Phase == Copying && !next.Freeze && !less(next, present) {
+	if next.Phase == cutover.Complete || next.Phase == cutover.Copying && !next.Freeze && !less(next, present) {
 		gates = append(gates, observed(present, e.Census)...)
 	}
-	if next.Phase == Complete && present.Phase != Complete {
+	if next.Phase == cutover.Complete && present.Phase != cutover.Complete {
 		gates = append(gates, swept(present, e)...)
 	}
-	if next.Phase == Complete {
+	if next.Phase == cutover.Complete {
 		gates = append(gates, verified(present, e)...)
 	}
 	return gates
 }
 
 // less says whether b moves every key that a moves.
-func less(a, b Stage) bool {
-	return b.Phase == Copying && a.Percent <= b.Percent && (len(b.Labels) == 0 || len(a.Labels) > 0 &&
+func less(a, b cutover.Stage) bool {
+	return b.Phase == cutover.Copying && a.Percent <= b.Percent && (len(b.Labels) == 0 || len(a.Labels) > 0 &&
 		!slices.ContainsFunc(a.Labels, func(label string) bool { return !slices.Contains(b.Labels, label) }))
 }
 
-func legal(present, next Stage) Gate {
+func legal(present, next cutover.Stage) Gate {
 	g := Gate{Name: "step", Have: present.String(), Need: "a step to " + next.String(), State: GateOpen}
 	if err := advance(present, next); err != nil {
 		g.State, g.Do = GateClosed, strings.TrimPrefix(err.Error(), rmw.ErrInvalid.Error()+": ")
@@ -83,7 +84,7 @@ func legal(present, next Stage) Gate {
 }
 
 // observed returns the conditions of the processes: each has seen the present stage, and can read the next one.
-func observed(present Stage, census []Process) []Gate {
+func observed(present cutover.Stage, census []Process) []Gate {
 	var behind, failing []string
 	for _, p := range census {
 		if p.Epoch < present.Epoch {

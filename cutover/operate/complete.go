@@ -1,8 +1,10 @@
-package cutover
+package operate
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/unwatch/unwatch/cutover"
 )
 
 // passesNeeded is the number of passes in a row that must find nothing: a key that is created behind
@@ -20,7 +22,7 @@ type figure struct {
 }
 
 // of says whether a result is of the cut-over, at the present epoch.
-func (n Scanned) of(present Stage, name string) bool {
+func (n Scanned) of(present cutover.Stage, name string) bool {
 	return n.Cutover == name && n.Epoch == present.Epoch && n.Epoch > 0
 }
 
@@ -50,7 +52,7 @@ func (p Pass) figures() []figure {
 }
 
 // swept returns a gate for each figure of the last passes.
-func swept(present Stage, e Evidence) []Gate {
+func swept(present cutover.Stage, e Evidence) []Gate {
 	passes := slices.DeleteFunc(slices.Clone(e.Passes), func(p Pass) bool { return p.Cutover != e.Name })
 	first := len(passes)
 	for first > 0 && passes[first-1].of(present, e.Name) && len(passes)-first < passesNeeded {
@@ -87,7 +89,7 @@ func (f figure) gate(count Gate, need string) Gate {
 }
 
 // verified returns a gate for each figure of the last Verify.
-func verified(present Stage, e Evidence) []Gate {
+func verified(present cutover.Stage, e Evidence) []Gate {
 	count := Gate{
 		Name: gateVerify, Have: fmt.Sprintf("none at epoch %d", present.Epoch), Need: "1 at this epoch", State: GateUnknown,
 		Do: "verify at this epoch, with SweepConfig.NewMasters (-new-masters)",
@@ -102,7 +104,7 @@ func verified(present Stage, e Evidence) []Gate {
 		}
 	}
 	gates := []Gate{count}
-	for _, f := range last.figures(present.Phase == Complete) {
+	for _, f := range last.figures(present.Phase == cutover.Complete) {
 		if count.State != GateOpen {
 			f.keys = Keys{}
 		}

@@ -1,4 +1,4 @@
-package cutover
+package operate
 
 import (
 	"cmp"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/internal/mover"
+	"github.com/unwatch/unwatch/cutover/internal/names"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/resp"
@@ -29,15 +32,16 @@ const gateOwn = "own keys, new"
 // Without cfg.Masters it looks at no key of the old store. Without cfg.NewMasters the condition of the
 // new store's own keys is GateClosed. It cannot see blind writers and processes without this package:
 // see migrate-check live.
-func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) {
-	err := s.invalid
+func Preflight(ctx context.Context, store *cutover.Store, cfg SweepConfig) ([]Gate, error) {
+	s := of(store)
+	err := s.Invalid
 	if err == nil {
-		err = s.gate.Enter()
+		err = s.Gate.Enter()
 	}
 	if err != nil {
 		return nil, redisx.Fail("cutover", "preflight", rmw.Key{}, 0, err)
 	}
-	defer s.gate.Leave()
+	defer s.Gate.Leave()
 	gates := []Gate{s.apart(ctx, cfg)}
 	for side, masters := range [][]Scanner{cfg.Masters, cfg.NewMasters} {
 		gates = append(gates, s.runsScripts(ctx, protocol.Side(side)), s.evictsNoMarker(ctx, protocol.Side(side), masters))
@@ -48,12 +52,12 @@ func (s *Store) Preflight(ctx context.Context, cfg SweepConfig) ([]Gate, error) 
 	}
 	report := Report{Scanned: Scanned{most: cfg.Names}}
 	if len(cfg.Masters) > 0 {
-		if report, err = s.Verify(ctx, cfg); err != nil {
+		if report, err = s.verify(ctx, cfg); err != nil {
 			return gates, err
 		}
 	} else if len(cfg.NewMasters) > 0 {
 		every := func(_ context.Context, names []string) []string { return names }
-		if err = s.verifyNew(ctx, Stage{}, cfg, newOutage(cfg, &report.Scanned), &report, every); err != nil {
+		if err = s.verifyNew(ctx, mover.Stage{}, cfg, newOutage(cfg, &report.Scanned), &report, every); err != nil {
 			return gates, err
 		}
 	}
@@ -90,9 +94,9 @@ func zero(name string, keys Keys, do string) Gate {
 	return g
 }
 
-func (s *Store) runsScripts(ctx context.Context, side protocol.Side) Gate {
+func (s operator) runsScripts(ctx context.Context, side protocol.Side) Gate {
 	g := Gate{Name: fmt.Sprintf("scripts, %v", side), Have: "runs them", Need: "EVAL", State: GateOpen}
-	if _, err := s.mover.look(ctx, side, internalPrefix+"probe"); err != nil {
+	if _, err := s.mover.Look(ctx, side, names.Prefix+"probe"); err != nil {
 		g.State, g.Have = GateClosed, redisx.WithoutArguments(err).Error()
 		g.Do = "permit EVAL, EVALSHA and cutover.RequiredCommands, or use a server with Lua"
 	}
@@ -100,15 +104,15 @@ func (s *Store) runsScripts(ctx context.Context, side protocol.Side) Gate {
 }
 
 // evictsNoMarker reads the policy by way of the store, or else from each master.
-func (s *Store) evictsNoMarker(ctx context.Context, side protocol.Side, masters []Scanner) Gate {
+func (s operator) evictsNoMarker(ctx context.Context, side protocol.Side, masters []Scanner) Gate {
 	g := Gate{Name: fmt.Sprintf("eviction, %v", side), Need: "not allkeys-*", State: GateOpen}
-	policy, err := s.policy(ctx, s.mover.clients[side].Process)
+	policy, err := s.policy(ctx, s.mover.Clients[side].Process)
 	policies, errs := []string{policy}, []error{err}
 	if policy == "" && len(masters) > 0 {
 		policies, errs = nil, nil
 		for _, master := range masters {
 			policy, err := "", errors.New("its client sends SCAN only")
-			if client, ok := master.(Commands); ok {
+			if client, ok := master.(cutover.Commands); ok {
 				policy, err = s.policy(ctx, client.Process)
 			}
 			policies, errs = append(policies, policy), append(errs, err)
@@ -134,7 +138,7 @@ func (s *Store) evictsNoMarker(ctx context.Context, side protocol.Side, masters 
 }
 
 // policy returns the maxmemory-policy, "" if it cannot be read.
-func (s *Store) policy(ctx context.Context, process func(context.Context, redis.Cmder) error) (string, error) {
+func (s operator) policy(ctx context.Context, process func(context.Context, redis.Cmder) error) (string, error) {
 	cmd := redis.NewMapStringStringCmd(ctx, "config", "get", "maxmemory-policy")
 	if err := s.query(ctx, process, cmd); err != nil {
 		return "", err // the command may still be in flight
@@ -143,17 +147,17 @@ func (s *Store) policy(ctx context.Context, process func(context.Context, redis.
 }
 
 // query sends a command, and waits for its reply until ctx ends.
-func (s *Store) query(ctx context.Context, process func(context.Context, redis.Cmder) error, cmd redis.Cmder) error {
-	failed, err := await(ctx, s.gate, func(ctx context.Context) error { return process(ctx, cmd) })
+func (s operator) query(ctx context.Context, process func(context.Context, redis.Cmder) error, cmd redis.Cmder) error {
+	failed, err := mover.Await(ctx, s.Gate, func(ctx context.Context) error { return process(ctx, cmd) })
 	return cmp.Or(err, failed)
 }
 
 // replicates compares the number of replicas with that of the configuration. A proxy in front of the masters refuses
 // INFO and WAIT, so no number but 0 is right there.
-func (s *Store) replicates(ctx context.Context, side protocol.Side, behind []Scanner) Gate {
-	field := replicasField[side]
+func (s operator) replicates(ctx context.Context, side protocol.Side, behind []Scanner) Gate {
+	field := mover.ReplicasField[side]
 	g := Gate{Name: fmt.Sprintf("replicas, %v", side), Need: "as " + field, State: GateOpen}
-	process := s.mover.clients[side].Process
+	process := s.mover.Clients[side].Process
 	info := redis.NewStringCmd(ctx, "info", "replication")
 	text, told := "", false
 	err := s.query(ctx, process, info)
@@ -163,7 +167,7 @@ func (s *Store) replicates(ctx context.Context, side protocol.Side, behind []Sca
 	if told {
 		replicas := 0
 		_, _ = fmt.Sscan(text, &replicas)
-		if g.Have = fmt.Sprint(replicas); replicas > s.mover.replicas[side] {
+		if g.Have = fmt.Sprint(replicas); replicas > s.mover.Replicas[side] {
 			g.State = GateClosed
 			g.Do = fmt.Sprintf("set %s to %d in every process: a failover that forgets a marker leaves two homes", field, replicas)
 		}
@@ -180,7 +184,7 @@ func (s *Store) replicates(ctx context.Context, side protocol.Side, behind []Sca
 		if err != nil {
 			g.Do += ": INFO: " + redisx.WithoutArguments(err).Error()
 		}
-	case s.mover.replicas[side] > 0:
+	case s.mover.Replicas[side] > 0:
 		g.State, g.Have = GateClosed, "a proxy, no WAIT"
 		g.Do = "set " + field + " to 0 in every process: no move behind a proxy can wait for replicas"
 	default:

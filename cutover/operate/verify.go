@@ -1,4 +1,4 @@
-package cutover
+package operate
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/cutover"
+	"github.com/unwatch/unwatch/cutover/internal/mover"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/rmw"
@@ -21,9 +23,13 @@ import (
 //
 // Verify scans the old store, and then SweepConfig.NewMasters for keys that are Unmarked or Leftover. A key
 // that has lost its marker and was deleted since is in neither.
-// Verify ends as [Store.Sweep] does, and its Report is valid beside an error.
-func (s *Store) Verify(ctx context.Context, cfg VerifyConfig) (Report, error) {
-	stage, err := s.stage(ctx)
+// Verify ends as [Sweep] does, and its Report is valid beside an error.
+func Verify(ctx context.Context, store *cutover.Store, cfg VerifyConfig) (Report, error) {
+	return of(store).verify(ctx, cfg)
+}
+
+func (s operator) verify(ctx context.Context, cfg VerifyConfig) (Report, error) {
+	stage, err := s.Stage(ctx)
 	if err != nil {
 		return Report{}, redisx.Fail("cutover", "verify", rmw.Key{}, 0, err)
 	}
@@ -40,7 +46,7 @@ func (s *Store) Verify(ctx context.Context, cfg VerifyConfig) (Report, error) {
 	if err == nil && len(cfg.NewMasters) > 0 {
 		err = s.verifyNew(ctx, stage, cfg, away, &report, s.mover.absentInOld)
 	}
-	if last, lastErr := s.stage(ctx); err == nil && (lastErr != nil || last.Epoch != stage.Epoch) {
+	if last, lastErr := s.Stage(ctx); err == nil && (lastErr != nil || last.Epoch != stage.Epoch) {
 		report.Epoch = 0
 	}
 	return report, err
@@ -48,16 +54,16 @@ func (s *Store) Verify(ctx context.Context, cfg VerifyConfig) (Report, error) {
 
 // verifyNew adds the keys of the new store that a move has not put there, among the names that which
 // selects. At Complete every process creates keys there.
-func (s *Store) verifyNew(ctx context.Context, stage Stage, cfg VerifyConfig, away *outage, report *Report,
+func (s operator) verifyNew(ctx context.Context, stage mover.Stage, cfg VerifyConfig, away *outage, report *Report,
 	which func(context.Context, []string) []string,
 ) error {
 	return s.scan(ctx, "verify", protocol.New, cfg, away, &report.Scanned, func(ctx context.Context, keys []rmw.Key, batch int) error {
-		names, err := await(ctx, s.gate, func(ctx context.Context) []string { return which(ctx, namesOf(keys)) })
+		names, err := mover.Await(ctx, s.Gate, func(ctx context.Context) []string { return which(ctx, namesOf(keys)) })
 		if err != nil || len(names) == 0 {
 			return err
 		}
 		return s.verifyBatches(ctx, names, batch, away, report, func(name string, st keyState) {
-			if slices.Contains([]status{twoHomes, leftover, unanswered}, st.is) || st.is == noMarker && stage.Phase != Complete {
+			if slices.Contains([]status{twoHomes, leftover, unanswered}, st.is) || st.is == noMarker && !stage.Complete {
 				report.put(name, st)
 			}
 		})
@@ -69,7 +75,7 @@ func namesOf(keys []rmw.Key) []string {
 }
 
 // absentInOld returns the names that the old store does not have, or for which it does not answer.
-func (m *mover) absentInOld(ctx context.Context, names []string) (absent []string) {
+func (m batches) absentInOld(ctx context.Context, names []string) (absent []string) {
 	kinds, _ := m.types(ctx, protocol.Old, names)
 	for i, kind := range kinds {
 		if kind == "" || kind == "none" {
@@ -80,13 +86,13 @@ func (m *mover) absentInOld(ctx context.Context, names []string) (absent []strin
 }
 
 // types asks a store for the TYPE of each key. It is "", with an error, if the store does not answer.
-func (m *mover) types(ctx context.Context, side protocol.Side, names []string) ([]string, []error) {
+func (m batches) types(ctx context.Context, side protocol.Side, names []string) ([]string, []error) {
 	replies := m.ask(ctx, side, names, nil, func(p redis.Pipeliner, i int) redis.Cmder { return p.Type(ctx, names[i]) })
 	return mapped(replies, func(reply redis.Cmder) string { return reply.(*redis.StatusCmd).Val() }), mapped(replies, redis.Cmder.Err)
 }
 
 // states returns the state of each key. It looks again at the keys for which a store was away.
-func (s *Store) states(ctx context.Context, names []string, batch int, away *outage) ([]keyState, error) {
+func (s operator) states(ctx context.Context, names []string, batch int, away *outage) ([]keyState, error) {
 	states := make([]keyState, len(names))
 	left := make([]int, len(names))
 	for i := range left {
@@ -94,7 +100,7 @@ func (s *Store) states(ctx context.Context, names []string, batch int, away *out
 	}
 	for {
 		some := mapped(left, func(i int) string { return names[i] })
-		found, err := await(ctx, s.gate, func(ctx context.Context) []keyState {
+		found, err := mover.Await(ctx, s.Gate, func(ctx context.Context) []keyState {
 			found := make([]keyState, len(some))
 			inLanes(len(some), batch, func(from, to int) { copy(found[from:to], s.mover.examine(ctx, some[from:to])) })
 			return found
@@ -120,7 +126,7 @@ func (s *Store) states(ctx context.Context, names []string, batch int, away *out
 }
 
 // verifyBatches calls add with the state of each key.
-func (s *Store) verifyBatches(ctx context.Context, names []string, batch int, away *outage, report *Report,
+func (s operator) verifyBatches(ctx context.Context, names []string, batch int, away *outage, report *Report,
 	add func(string, keyState),
 ) error {
 	states, err := s.states(ctx, names, batch, away)
@@ -147,7 +153,7 @@ func (s *Store) verifyBatches(ctx context.Context, names []string, batch int, aw
 				}
 				again++
 			}
-			one, err := await(ctx, s.gate, func(ctx context.Context) []keyState { return s.mover.examine(ctx, names[i:i+1]) })
+			one, err := mover.Await(ctx, s.Gate, func(ctx context.Context) []keyState { return s.mover.examine(ctx, names[i:i+1]) })
 			if err != nil {
 				return err
 			}
