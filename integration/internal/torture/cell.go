@@ -33,9 +33,6 @@ type Result struct {
 
 	Kept float64 // of the throughput of healthy keys while a server fails
 
-	Wrong               int // keys that an audit of a cut-over finds in a wrong state
-	LostKeys, FoundKeys int // keys with lost updates, and those of them that the audit finds
-
 	Stall time.Duration // the longest time without an acknowledgment
 	*Verdict
 

@@ -15,15 +15,10 @@ type trial struct {
 	mitigations []Mitigation
 }
 
-// trials returns the places of the wanted mitigations. Each trial of updates of one store includes the baseline
-// without a mitigation.
+// trials returns the places of the wanted mitigations.
 func trials(wanted func(name string) bool) (all []*trial) {
 	at := map[Place]*trial{}
 	mitigations := slices.DeleteFunc(Mitigations(), func(r Mitigation) bool { return !wanted("mitigation/" + r.Name) })
-	none := Mitigations()[0]
-	if len(mitigations) > 0 && mitigations[0].Name != none.Name && slices.Contains(none.Where, mitigations[0].Where[0]) {
-		mitigations = slices.Insert(mitigations, 0, none)
-	}
 	for _, r := range mitigations {
 		for _, place := range r.Where {
 			if at[place] == nil {
@@ -65,14 +60,14 @@ func (t *trial) play(ctx context.Context, s *Environment, n Nemesis, d time.Dura
 		all.Wait()
 		return nil
 	}))
-	wrong, stored, again := s.calm(ctx)
+	stored, again := s.calm(ctx)
 	err = errors.Join(err, again)
 	for i, r := range results {
 		r.stored, r.Verdict = stored, &Verdict{Forgiven: true}
 		if err := errors.Join(err, errs[i]); err != nil {
 			r.Errors = append(r.Errors, err.Error())
 		} else {
-			r.audited(wrong, i, r.tally())
+			r.tally()
 			if t.mitigations[i].lossless && r.Lost > 0 {
 				r.Errors = append(r.Errors, fmt.Sprintf("%d updates are lost, and no failover explains them", r.Lost))
 			}
@@ -90,39 +85,36 @@ func (t *trial) play(ctx context.Context, s *Environment, n Nemesis, d time.Dura
 }
 
 // calm waits until the servers respond, audits a cut-over before a read repairs a key, and returns the content.
-func (s *Environment) calm(ctx context.Context) (wrong map[string]bool, all *stored, err error) {
+func (s *Environment) calm(ctx context.Context) (*stored, error) {
 	if s.members != nil || s.postgres != nil {
-		return nil, &stored{}, nil
+		return &stored{}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := s.awaitCalm(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if s.sides != nil {
-		if wrong, err = s.audit(ctx); err != nil {
-			return nil, nil, err
+		if err := s.audit(ctx); err != nil {
+			return nil, err
 		}
 	}
-	all, err = s.stored(ctx)
-	return wrong, all, err
+	return s.stored(ctx)
 }
 
 // tally counts lost and duplicate updates. It ignores the inputs of updates: after a lost update, all later
-// inputs differ. It returns the keys with lost updates.
-func (r *Result) tally() (lost []string) {
+// inputs differ.
+func (r *Result) tally() {
 	for key, ops := range r.History.byKey() {
-		before := r.Lost
 		if isCount(key) {
 			r.Verdict.count(key, ops, number(r.stored.text[key]))
 		} else {
 			r.countIDs(key, ops, r.stored.list(key))
 		}
-		if r.Lost > before {
-			lost = append(lost, key)
-		}
+	}
+	for _, hop := range r.stored.hops {
+		r.Moves += hop
 	}
 	r.Verdict.sections(r.History.sections)
 	r.Verdict.late(r.History.sections)
-	return lost
 }
