@@ -34,9 +34,6 @@ func TestWaitForReply(t *testing.T) {
 	} {
 		b := newBench(proxycompat.Codis32(), cfg)
 		for _, clause := range rmwtest.Clauses() {
-			if clause.NeedsTransactor {
-				continue
-			}
 			bubble(t, name+"/"+clause.Name, func(t *testing.T) {
 				if cfg.LockOnDemand {
 					long.Repeats(t)

@@ -36,7 +36,7 @@ func TestRunWithoutAPeeker(t *testing.T) {
 	rmwtest.Run(t, open)
 	for _, clause := range rmwtest.Clauses() {
 		if clause.NeedsPeeker {
-			require.ErrorContains(t, clause.Check(t.Context(), open(t)), "no rmw.Peeker", "control: it would fail")
+			require.NoError(t, clause.Check(t.Context(), open(t)), "it is not checked")
 		}
 	}
 }
