@@ -9,7 +9,7 @@ import (
 )
 
 // eachTxCommand runs one Transact per command that a Transact sends, with the fault on that command, and compares its
-// error with what is stored.
+// error with the stored values.
 func (c *check) eachTxCommand(fault func(cancel context.CancelFunc) Fault, timeout time.Duration,
 	judge func(n int, err error, took time.Duration),
 ) {
