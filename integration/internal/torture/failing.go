@@ -71,7 +71,8 @@ func (s *Environment) audit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if n := report.Failed.Count + report.Expiring.Count + report.TwoHomes.Count + report.Unmarked.Count + report.Forgotten.Count; n > 0 {
+		n := report.Failed.Count + report.Expiring.Count
+		if n += report.TwoHomes.Count + report.Unmarked.Count + report.Forgotten.Count; n > 0 {
 			return fmt.Errorf("%d keys are in a wrong state: %+v", n, report)
 		}
 		return nil

@@ -59,6 +59,7 @@ type loading struct {
 	waits          [parts]peak  // of calls
 	gaps           [parts]peak  // between two acknowledgments
 	between        peak         // turns of other stores between two of a store
+	pings          peak         // times between two replies to a client that only pings
 }
 
 // load plays a load, and judges it.
@@ -105,7 +106,12 @@ func (l *loading) run(ctx context.Context, d time.Duration, open loadOpener, m *
 	for i := range l.goroutines {
 		l.workers = append(l.workers, newLoadWorker(l, i))
 	}
+	pinging, stop := context.WithCancel(ctx)
+	var pings sync.WaitGroup
+	pings.Go(func() { l.ping(pinging) })
 	err := l.rounds(ctx, d, m)
+	stop()
+	pings.Wait()
 	closed, unclosed := l.close(ctx, err == nil) // also if ctx has ended: the workers depend on their stores only
 	if err := errors.Join(err, unclosed); err != nil {
 		return err
@@ -127,6 +133,20 @@ func (l *loading) run(ctx context.Context, d time.Duration, open loadOpener, m *
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// ping measures whether the machine lets a client have its replies: without them, no lease can be renewed.
+func (l *loading) ping(ctx context.Context) {
+	_ = l.env.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
+		for last := time.Now(); ; {
+			err := errors.Join(rdb.Ping(ctx).Err(), pause(ctx, 20*time.Millisecond))
+			l.pings.add(int64(time.Since(last)))
+			if err != nil {
+				return err
+			}
+			last = time.Now()
+		}
+	})
 }
 
 // calmForLoad empties the servers, and switches their logs off, since a slow disk would make waits long.
@@ -242,7 +262,7 @@ func (l *loading) measure(m *measured) {
 	for p := range parts {
 		m.Waits[p], m.Gaps[p] = l.waits[p].value(), l.gaps[p].value()
 	}
-	m.Between = l.between.value()
+	m.Between, m.Pings = l.between.value(), l.pings.value()
 	for _, one := range l.members {
 		var served []int64
 		for _, w := range l.workers {

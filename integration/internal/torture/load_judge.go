@@ -17,6 +17,7 @@ type measured struct {
 	Waits, Gaps [parts]peaked
 	Turns       []int64   // with the one key, per store
 	Between     peaked    // turns of other stores between two of a store
+	Pings       peaked    // times between two replies to a client that only pings
 	Served      [][]int64 // updates per goroutine of each store
 
 	Held, HeldLost     int64
@@ -73,6 +74,10 @@ const (
 
 	// stuckKey bounds the time between two updates of the one key: a lock that is not given back ends with its lease.
 	stuckKey = loadLease * 3 / 4
+
+	// loadStarved is how long a ping takes on a machine that is too busy for leases: a renewal, at half a lease, has less
+	// than the other half.
+	loadStarved = loadLease / 4
 
 	// turnShare is the minimum number of turns of a store relative to an equal distribution. A starved store has none.
 	turnShare = 0.25
@@ -158,10 +163,15 @@ func median(all []int64) int64 {
 }
 
 func judgeLeases(m *measured) []Row {
+	lost := atMost("leases lost", m.Lost+m.HeldLost, 0)
+	if m.Pings.Most > int64(loadStarved) { // no renewal had a reply in time either
+		lost.Bound, lost.Broken = "", false
+	}
 	return []Row{
 		atLeast("held longer than a lease of "+loadLease.String(), m.Held, 1),
 		atLeast("leases renewed", m.Renewed, m.Held),
-		atMost("leases lost", m.Lost+m.HeldLost, 0),
+		{What: "a ping waits, at most", Measured: seconds(time.Duration(m.Pings.Most))},
+		lost,
 	}
 }
 

@@ -139,6 +139,15 @@ func smallLoad() Nemesis {
 	return n
 }
 
+// A machine on which even pings have no replies loses leases, and breaks no row by that.
+func TestStarvedMachine(t *testing.T) {
+	m := fair()
+	m.Lost, m.HeldLost, m.Pings = 1, 1, peaked{100, int64(loadStarved + 1)}
+	for _, row := range judgeLoad(m) {
+		assert.False(t, row.Broken, row.What)
+	}
+}
+
 // A small load over each topology.
 func TestLongLoad(t *testing.T) {
 	long.Only(t)
