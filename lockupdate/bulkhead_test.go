@@ -181,12 +181,20 @@ const recovery = 6 * time.Second
 func TestCloseReleasesALateAcquire(t *testing.T) {
 	bubbleWith(t, "", lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		w := startTraffic(t, f.store, 8)
+		var mu sync.Mutex
 		again := false
-		for pause := 50 * time.Millisecond; !again; pause = recovery { // until the acquire shares a flush
+		sentAgain := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return again
+		}
+		for pause := 50 * time.Millisecond; !sentAgain(); pause = recovery { // until the acquire shares a flush
 			time.Sleep(pause)
 			owner := ""
 			f.proxy.Inject(proxytest.Fault{
 				Match: func(args []string) bool {
+					mu.Lock()
+					defer mu.Unlock()
 					if !isScript("acquire")(args) || owner != "" && owner != args[4] {
 						return false
 					}

@@ -168,11 +168,13 @@ func (n *naive) commit(ctx context.Context, t *memoryTx, changes []rmw.Change) e
 	case txNoGuard:
 		t.names = nil
 	case txGuardsWritten:
+		t.mu.Lock()
 		for i, name := range t.names {
 			if !slices.ContainsFunc(writes, func(c rmw.Change) bool { return c.Key.Name == name }) {
 				t.read[i] = t.present(name)
 			}
 		}
+		t.mu.Unlock()
 	case txTrustsReads:
 		if len(writes) == 0 {
 			return nil
