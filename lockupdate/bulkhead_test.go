@@ -179,6 +179,7 @@ const recovery = 6 * time.Second
 // An acquire that was sent again, as its flush was late, may be executed after the release. Close releases once more, when
 // that flush has ended.
 func TestCloseReleasesALateAcquire(t *testing.T) {
+	long.Repeats(t) // on one P an acquire seldom shares a flush
 	bubbleWith(t, "", lockupdate.Config{Lease: 10 * time.Second}, func(t *testing.T, f *fixture) {
 		w := startTraffic(t, f.store, 8)
 		var mu sync.Mutex
