@@ -62,7 +62,7 @@ func (t *Ticket) State() State {
 	switch n := t.left.Load(); {
 	case n > 0:
 		return Outstanding
-	case n <= claimed:
+	case isClaimed(n):
 		return Claimed
 	}
 	return Settled
@@ -82,6 +82,9 @@ const (
 	finished = math.MinInt32 / 4 // far from 0, as replies count down
 	claimed  = math.MinInt32 / 2
 )
+
+// isClaimed reports whether left was claimed. Later replies count down from there, and a command that is built again up.
+func isClaimed(left int32) bool { return left < (finished+claimed)/2 }
 
 // Sent records that the commands are built.
 func (t *Ticket) Sent() {
@@ -136,7 +139,7 @@ func (c *Command) FirstEnded() <-chan struct{} { return c.ticket.done }
 func (t *Ticket) Finish() {
 	for {
 		n := t.left.Load()
-		if n <= claimed {
+		if isClaimed(n) {
 			close(t.done)
 			return
 		}
