@@ -189,6 +189,28 @@ func TestTypedTx(t *testing.T) {
 	assert.True(t, held(t, m).Exists())
 }
 
+// Get leaves fn from any depth of calls.
+func TestTxLeavesDeepCalls(t *testing.T) {
+	m := rmwtest.NewMemory()
+	require.NoError(t, m.Set(t.Context(), "hash", rmw.Hash(map[string]string{"f": "v"}), rmw.NoTTL))
+	var deep func(tx *rmw.Tx, n int)
+	deep = func(tx *rmw.Tx, n int) {
+		if n > 0 {
+			deep(tx, n-1)
+			return
+		}
+		tx.Get(rmw.Key{Name: "hash"})
+		t.Error("Get has returned, though the key is of another kind")
+	}
+	for _, depth := range []int{0, 60, 1000} {
+		_, err := rmw.Transact(t.Context(), m, func(_ context.Context, tx *rmw.Tx) error {
+			deep(tx, depth)
+			return nil
+		}, roomKey)
+		require.ErrorIs(t, err, rmw.ErrWrongKind)
+	}
+}
+
 func TestEditsOfItems(t *testing.T) {
 	typed, m := rooms(t, `{"title":"a"}`)
 	one, two, three := typed.At(roomKey), typed.At(rmw.Key{Name: "two"}), typed.At(rmw.Key{Name: "three"})

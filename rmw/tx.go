@@ -170,14 +170,17 @@ func (r *TxRun) use(do func() error) {
 
 // withinDo reports whether the goroutine is that of Do. A panic on another one would end the process.
 func (r *TxRun) withinDo() bool {
-	var pcs [256]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	for {
-		frame, more := frames.Next()
-		if strings.HasSuffix(frame.Function, "rmw.(*TxRun).Do") {
-			return true
+	var pcs [64]uintptr
+	for skip := 2; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		frames := runtime.CallersFrames(pcs[:n])
+		for more := n > 0; more; {
+			var frame runtime.Frame
+			if frame, more = frames.Next(); strings.HasSuffix(frame.Function, "rmw.(*TxRun).Do") {
+				return true
+			}
 		}
-		if !more {
+		if n < len(pcs) {
 			return false
 		}
 	}
