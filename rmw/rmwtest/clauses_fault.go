@@ -123,31 +123,37 @@ func checkReadFaults(c *check) {
 
 func checkCtxAtEachCommand(c *check) {
 	for _, kind := range c.kinds() {
-		c.eachCommand(kind, func(cancel context.CancelFunc) Fault { return Fault{Do: cancel} }, 20*time.Second,
-			func(n int, err error, _ time.Duration) {
-				if err != nil && !errors.Is(err, context.Canceled) {
-					c.Errorf("ctx ended at command %d: %v, want context.Canceled in it", n, err)
-				}
-			})
+		c.eachCommand(kind, endCtx, 20*time.Second, c.wantCanceled)
 	}
 }
+
+// endCtx is the fault that ctx ends at a command.
+func endCtx(cancel context.CancelFunc) Fault { return Fault{Do: cancel} }
+
+func (c *check) wantCanceled(n int, err error, _ time.Duration) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		c.Errorf("ctx ended at command %d: %v, want context.Canceled in it", n, err)
+	}
+}
+
+// lateDelay is how late a command is executed.
+const lateDelay = 300 * time.Millisecond
 
 // checkLate puts the value back after the disturbed update, so that a command of
 // it that is executed late meets the very value that it expects.
 func checkLate(c *check) {
-	const delay = 300 * time.Millisecond
 	for _, kind := range c.kinds() {
 		key := c.key(kind)
 		back := rmw.Value{} // absent
 		for n := 1; n <= maxCommands; n++ {
 			s, other := c.Open(), c.Open()
-			stop := c.Faults.Arm(n, Fault{Kind: Late, Delay: delay})
+			stop := c.Faults.Arm(n, Fault{Kind: Late, Delay: lateDelay})
 			_, err := s.Update(c.Ctx, key, adder(kind, "late"))
 			c.close(s)
 			struck := stop()
 			c.update(other, key, to(back))
 			c.close(other)
-			c.Pass(2 * delay)
+			c.Pass(2 * lateDelay)
 			if got, _ := c.stored(key); !errors.Is(err, rmw.ErrOutcomeUnknown) && !got.Equal(back) {
 				c.Errorf("command %d was late; Update returned %v, the value was put back, and now it is %s", n, err, show(got))
 			}
@@ -161,19 +167,20 @@ func checkLate(c *check) {
 
 func checkHang(c *check) {
 	for _, kind := range c.kinds() {
-		checkHangOf(c, kind)
+		c.eachCommand(kind, hang, hangTimeout, c.wantTimeout)
 	}
 }
 
-func checkHangOf(c *check, kind rmw.Kind) {
-	const timeout = 100 * time.Millisecond
-	c.eachCommand(kind, func(context.CancelFunc) Fault { return Fault{Kind: Hang} }, timeout,
-		func(n int, err error, took time.Duration) {
-			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-				c.Errorf("command %d hung: %v, want context.DeadlineExceeded in it", n, err)
-			}
-			if took > timeout+soon/2 {
-				c.Errorf("command %d hung: the call returned %v after it began, its ctx ended after %v", n, took, timeout)
-			}
-		})
+// hangTimeout is when the ctx of a call ends whose command hangs.
+const hangTimeout = 100 * time.Millisecond
+
+func hang(context.CancelFunc) Fault { return Fault{Kind: Hang} }
+
+func (c *check) wantTimeout(n int, err error, took time.Duration) {
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		c.Errorf("command %d hung: %v, want context.DeadlineExceeded in it", n, err)
+	}
+	if took > hangTimeout+soon/2 {
+		c.Errorf("command %d hung: the call returned %v after it began, its ctx ended after %v", n, took, hangTimeout)
+	}
 }

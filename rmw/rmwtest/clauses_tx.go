@@ -265,7 +265,7 @@ func checkTxBank(c *check) {
 				if _, err := rmw.Transact(c.Ctx, s, move, from, to); err != nil {
 					c.Errorf("transfer: %v", err)
 				}
-				if i%5 == 0 { // a single key takes part as well: in two steps, so that only the sum of both is kept
+				if i%5 == 0 { // updates of one key take part as well
 					c.single(s, from)
 				}
 				if n := sum(s); n != accounts*100 {

@@ -53,9 +53,6 @@ func (c *check) eachTxCommand(fault func(cancel context.CancelFunc) Fault, timeo
 	c.Errorf("a Transact sent more than %d commands", maxCommands)
 }
 
-// lateDelay is how late a command is executed.
-const lateDelay = 300 * time.Millisecond
-
 func checkTxFaults(c *check) {
 	for _, kind := range []FaultKind{RequestLost, ReplyLost} {
 		c.eachTxCommand(func(context.CancelFunc) Fault { return Fault{Kind: kind} }, 20*time.Second,
@@ -77,20 +74,6 @@ func checkTxLate(c *check) {
 }
 
 func checkTxCtxEnds(c *check) {
-	c.eachTxCommand(func(cancel context.CancelFunc) Fault { return Fault{Do: cancel} }, 20*time.Second,
-		func(n int, err error, _ time.Duration) {
-			if err != nil && !errors.Is(err, context.Canceled) {
-				c.Errorf("ctx ended at command %d: %v, want context.Canceled in it", n, err)
-			}
-		})
-	const timeout = 100 * time.Millisecond
-	c.eachTxCommand(func(context.CancelFunc) Fault { return Fault{Kind: Hang} }, timeout,
-		func(n int, err error, took time.Duration) {
-			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-				c.Errorf("command %d hung: %v, want context.DeadlineExceeded in it", n, err)
-			}
-			if took > timeout+soon/2 {
-				c.Errorf("command %d hung: the call returned %v after it began, its ctx ended after %v", n, took, timeout)
-			}
-		})
+	c.eachTxCommand(endCtx, 20*time.Second, c.wantCanceled)
+	c.eachTxCommand(hang, hangTimeout, c.wantTimeout)
 }

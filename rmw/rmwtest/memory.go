@@ -105,11 +105,8 @@ func (m *Memory) load(ctx context.Context, key rmw.Key) (entry, error) {
 	if err := key.Validate(); err != nil {
 		return entry{}, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := m.ask(ctx); err != nil {
 		return entry{}, err
-	}
-	if kind, _ := m.arrive(); kind != NoFault {
-		return entry{}, lost(ctx, kind, rmw.ErrUnavailable)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,6 +115,17 @@ func (m *Memory) load(ctx context.Context, key rmw.Key) (entry, error) {
 		return entry{}, rmw.ErrWrongKind
 	}
 	return e, nil
+}
+
+// ask is a command that only reads.
+func (m *Memory) ask(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if kind, _ := m.arrive(); kind != NoFault {
+		return lost(ctx, kind, rmw.ErrUnavailable)
+	}
+	return nil
 }
 
 // commit stores next if the entry is still cur.
@@ -147,15 +155,19 @@ func (m *Memory) swap(name string, cur entry, next rmw.Value, ttl time.Duration)
 	if now.version != cur.version {
 		return false
 	}
-	expires := now.expires
+	m.put(name, next, now.expiry(ttl))
+	return true
+}
+
+// expiry is when a value that replaces e expires.
+func (e entry) expiry(ttl time.Duration) time.Time {
 	switch {
 	case ttl == rmw.NoTTL:
-		expires = time.Time{}
+		return time.Time{}
 	case ttl > 0:
-		expires = time.Now().Add(ttl)
+		return time.Now().Add(ttl)
 	}
-	m.put(name, next, expires)
-	return true
+	return e.expires
 }
 
 // present returns the entry unless it has expired. m.mu is held.

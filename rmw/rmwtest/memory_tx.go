@@ -1,6 +1,7 @@
 package rmwtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,11 +75,8 @@ type memoryTx struct {
 
 // load reads keys, by one command.
 func (t *memoryTx) load(ctx context.Context, keys []rmw.Key) ([]rmw.Value, error) {
-	if err := ctx.Err(); err != nil {
+	if err := t.ask(ctx); err != nil {
 		return nil, err
-	}
-	if kind, _ := t.arrive(); kind != NoFault {
-		return nil, lost(ctx, kind, rmw.ErrUnavailable)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,11 +112,8 @@ func (t *memoryTx) currentLocked() bool {
 
 // check returns errChanged unless all values that were read are present now.
 func (t *memoryTx) check(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := t.ask(ctx); err != nil {
 		return err
-	}
-	if kind, _ := t.arrive(); kind != NoFault {
-		return lost(ctx, kind, rmw.ErrUnavailable)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,16 +170,7 @@ func (t *memoryTx) writeLocked(changes []rmw.Change) {
 		if !c.Written {
 			continue
 		}
-		expires, ttl := t.present(c.Key.Name).expires, c.After.TTL()
-		if ttl == 0 {
-			ttl = c.Key.TTL
-		}
-		switch {
-		case ttl == rmw.NoTTL:
-			expires = time.Time{}
-		case ttl > 0:
-			expires = time.Now().Add(ttl)
-		}
-		t.put(c.Key.Name, c.After, expires)
+		ttl := cmp.Or(c.After.TTL(), c.Key.TTL)
+		t.put(c.Key.Name, c.After, t.present(c.Key.Name).expiry(ttl))
 	}
 }
