@@ -57,7 +57,7 @@ func TestMeaningSaysWhetherToTryAgain(t *testing.T) {
 func TestOnlyTheTableKnowsReplyTexts(t *testing.T) {
 	others := map[string]string{
 		"cas/exec.go: syntax error": "only that of a SET with KEEPTTL",
-		"cas/exec.go: EXECABORT":    "says which command of a transaction was refused, whatever the meaning",
+		"cas/exec.go: EXECABORT":    "finds the refused command of a transaction, for any meaning",
 		"cas/peek.go: EXECABORT":    "as in exec.go",
 	}
 	for _, folder := range []string{

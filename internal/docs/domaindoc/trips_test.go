@@ -39,7 +39,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// call is an operation. before prepares what it needs; round numbers the calls of one run, of which the last is counted.
+// call is an operation. before prepares its data; round numbers the calls of one run, of which the last is counted.
 type call struct {
 	before func(ctx context.Context, s services) error
 	do     func(ctx context.Context, s services, round int) error

@@ -114,7 +114,7 @@ func withStores(t *testing.T, l load) figures {
 	return f
 }
 
-// docs/results/scale.md is what the command writes.
+// The command writes docs/results/scale.md.
 func TestLongPageIsUpToDate(t *testing.T) {
 	long.Only(t)
 	var now strings.Builder
