@@ -24,11 +24,12 @@ type bulkhead struct {
 	off bool // flights make room, and keys are not told apart
 
 	// The fields below are guarded by batcher.mu.
-	since   time.Time           // start of the first late flight; zero: none is late
-	until   time.Time           // keys are told apart at least until then
-	late    int                 // late flights
-	inLanes int                 // calls
-	keys    map[uint64]keyState // by the hash
+	since    time.Time           // start of the first late flight; zero: none is late
+	until    time.Time           // keys are told apart at least until then
+	late     int                 // late flights
+	inLanes  int                 // calls
+	answered map[uint64]struct{} // hashes of keys that were answered since
+	hung     map[uint64]hungKey  // hashes of keys that have hung
 
 	seed   maphash.Seed
 	recent [256]answer // a ring
@@ -43,10 +44,10 @@ type answer struct {
 	began time.Time // of the flight
 }
 
-// keyState is what is known of a key: it was answered since the trouble began, or it has hung.
-type keyState struct {
-	hung  uint8     // how often in a row; 0: it was answered
-	until time.Time // if it has hung: it is tried again then
+// hungKey is a key that has hung since it was answered.
+type hungKey struct {
+	times uint8     // in a row
+	until time.Time // it is tried again then
 }
 
 // lane is how the commands of a key are sent.
@@ -75,14 +76,15 @@ const (
 	// retrial is when a key that has hung once is tried again; then twice as late each time, up to maxRetrial.
 	retrial    = time.Second
 	maxRetrial = 8 * time.Second
-	// maxKeys bounds the memory for keys. Beyond it all of them are tried again.
+	// maxKeys bounds the memory for keys, about 1 MB. Beyond it all of them are tried again.
 	maxKeys = 1 << 16
 )
 
 // newBulkhead returns a bulkhead for a pool of connections: a fifth each is for trials and for renewals, a
 // tenth for suspects.
 func newBulkhead(pool int) bulkhead {
-	h := bulkhead{seed: maphash.MakeSeed(), keys: map[uint64]keyState{}}
+	h := bulkhead{seed: maphash.MakeSeed()}
+	h.forget()
 	h.slots[trial] = make(chan struct{}, max(1, pool/5))
 	h.slots[renewal] = make(chan struct{}, max(1, pool/5))
 	h.slots[suspect] = make(chan struct{}, max(1, pool/10))
@@ -140,16 +142,16 @@ func (h *bulkhead) beginLocked(f *flight) {
 		h.since = f.began
 		for _, a := range h.recent {
 			if a.began.After(h.since) {
-				h.keys[a.key] = keyState{}
+				h.answer(a.key)
 			}
 		}
 	}
 	for _, caller := range f.callers {
 		for _, c := range caller.cmds {
 			if k := h.hash(c.Key()); caller.ticket.State() == driver.Settled || c.HasReplied() {
-				h.keys[k] = keyState{}
-			} else if h.keys[k].hung == 0 {
-				delete(h.keys, k)
+				h.answer(k)
+			} else {
+				delete(h.answered, k)
 			}
 		}
 	}
@@ -159,7 +161,7 @@ func (h *bulkhead) beginLocked(f *flight) {
 func (h *bulkhead) endLocked(now time.Time) {
 	if !h.since.IsZero() && h.late == 0 && h.inLanes == 0 && now.After(h.until) {
 		h.since = time.Time{}
-		clear(h.keys)
+		h.forget()
 	}
 }
 
@@ -212,18 +214,24 @@ func (h *bulkhead) learnLocked(c *driver.Command, r reply, began, now time.Time,
 	if r == inTime || r == atEnd && !hung {
 		h.recent[h.next], h.next = answer{k, began}, (h.next+1)%len(h.recent)
 		if !h.since.IsZero() && !began.Before(h.since) {
-			h.keys[k] = keyState{}
+			h.answer(k)
 		}
 	} else if !h.since.IsZero() && hung {
 		h.until = now.Add(recovery)
-		if h.keys[k].hung == 0 {
-			delete(h.keys, k)
-		}
+		delete(h.answered, k)
 	}
-	if len(h.keys) > maxKeys {
-		clear(h.keys)
+	if len(h.answered)+len(h.hung) > maxKeys {
+		h.forget()
 	}
 }
+
+func (h *bulkhead) answer(k uint64) {
+	h.answered[k] = struct{}{}
+	delete(h.hung, k)
+}
+
+// forget gives the memory for keys back.
+func (h *bulkhead) forget() { h.answered, h.hung = map[uint64]struct{}{}, map[uint64]hungKey{} }
 
 func (h *bulkhead) hash(key string) uint64 { return maphash.String(h.seed, key) }
 
@@ -234,10 +242,12 @@ func (h *bulkhead) laneLocked(cmds []*driver.Command) lane {
 	}
 	now, worst := time.Now(), shared
 	for _, c := range cmds {
-		switch state, known := h.keys[h.hash(c.Key())]; {
-		case state.hung > 0 && now.Before(state.until):
+		k := h.hash(c.Key())
+		_, known := h.answered[k]
+		switch state := h.hung[k]; {
+		case now.Before(state.until):
 			worst = suspect
-		case !known, state.hung > 0:
+		case !known:
 			worst = max(worst, trial)
 		}
 	}

@@ -143,8 +143,8 @@ func (b *batcher) tried(began time.Time, k caller, slow bool) {
 		}
 		if hung && i == culprit {
 			k := h.hash(c.Key())
-			n := h.keys[k].hung
-			h.keys[k] = keyState{min(n+1, 8), now.Add(min(retrial<<n, maxRetrial))}
+			n := h.hung[k].times
+			h.hung[k] = hungKey{min(n+1, 8), now.Add(min(retrial<<n, maxRetrial))}
 		}
 	}
 }

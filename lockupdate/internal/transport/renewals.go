@@ -155,7 +155,7 @@ func (b *batcher) sort(cmds []*driver.Command) (together, unknown, hung []*drive
 		return cmds, nil, nil
 	}
 	together, rest := cut(cmds, func(c *driver.Command) bool { return b.bulkhead.laneLocked([]*driver.Command{c}) == shared })
-	hung, unknown = cut(rest, func(c *driver.Command) bool { return b.bulkhead.keys[b.bulkhead.hash(c.Key())].hung > 0 })
+	hung, unknown = cut(rest, func(c *driver.Command) bool { return b.bulkhead.hung[b.bulkhead.hash(c.Key())].times > 0 })
 	return together, unknown, hung
 }
 
