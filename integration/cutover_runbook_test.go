@@ -51,8 +51,9 @@ var (
 	repeatStep = regexp.MustCompile(`step (\w+), then step (\w+)`)
 	// A process may say so of its last poll, when the document is there again.
 	lostDocument = regexp.MustCompile(`Verdict: WRONG: the \w+ store\s+has\s+no\s+stage\s+document`)
-	// A stage that is half published is not seen by every process before it is published again.
-	notSeen   = regexp.MustCompile(`(?m)^ +processes +(not ready|not yet|not enough data)`)
+	// The processes meet these conditions by themselves after a fault. The same conditions are ready in the output of a step
+	// that was half published: then every process sees the stage only after the step is repeated.
+	pending   = regexp.MustCompile(`(?m)^ +(processes|errors) +(not ready|not yet|not enough data)`)
 	publishes = regexp.MustCompile(`^(advance|freeze|reverse) `)
 	// inPlace turns the line of a step into that of a repeated one.
 	inPlace = strings.NewReplacer("done: write stage ", "already at ", " with epoch", ", epoch")
@@ -210,7 +211,7 @@ func (p *runbookPlay) play(s runbookStep) {
 	for again := 0; !p.sees(s, code, text, again); again++ {
 		require.Less(p.t, again, maxTries, "step %s: %s: exit code %d\n%s", s.number, s.command, code, text)
 		p.restore()
-		if notSeen.MatchString(text) { // its remedy says: wait
+		if pending.MatchString(text) {
 			p.awaitProcesses()
 		}
 		if strings.Contains(text, "-monitor-force") { // the service is busy
