@@ -90,9 +90,9 @@ func RunFake(t *testing.T, open func(t *testing.T) Target) {
 }
 
 // Check runs the clause against target and returns nil if it is kept, else what
-// was seen. It returns nil, too, if the Target has not what the clause needs. A panic in the
-// Store counts as a violation. In a testing/synctest bubble a
-// Store that spins keeps Check from ever returning; [RunFake] ends it.
+// was seen. Check also returns nil if the Target has no Faults, or the Store no capability, that the clause needs. A panic in
+// the Store counts as a violation. In a testing/synctest bubble a Store that spins keeps Check from ever returning;
+// [RunFake] ends it.
 func (c Clause) Check(ctx context.Context, target Target) error {
 	if c.missing(target) != "" {
 		return nil
