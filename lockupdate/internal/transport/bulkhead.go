@@ -76,7 +76,7 @@ const (
 	// retrial is when a key that has hung once is tried again; then twice as late each time, up to maxRetrial.
 	retrial    = time.Second
 	maxRetrial = 8 * time.Second
-	// maxKeys bounds the memory for keys, about 1 MB. Beyond it all of them are tried again.
+	// maxKeys bounds the memory for keys, to 3 MB. Beyond it all of them are tried again.
 	maxKeys = 1 << 16
 )
 
