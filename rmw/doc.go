@@ -35,9 +35,8 @@
 //
 // # What is not promised
 //
-// One Update changes one key; two keys are two updates, unless the Store is a [Transactor]: then [Transact] stores
-// several values together, or none. So far that is the Store of package rmwtest. The value is compared
-// by its bytes, so a value that changed and changed back (A-B-A) counts as
+// One Update changes one key. [Transact] stores several values together, or none, if the Store is a [Transactor], as
+// those of cas, lockupdate and cutover are. The value is compared by its bytes, so a value that changed and changed back (A-B-A) counts as
 // unchanged. Nothing here outlives a server that loses acknowledged writes in a
 // failover.
 package rmw

@@ -15,7 +15,8 @@ func Chain(store Store, middleware ...Middleware) Store {
 
 // As finds the outermost Store of type T in a chain: what errors.As is for
 // errors. T may be a concrete type or an interface. A Store around another has a
-// method Unwrap() Store, so that As can see through.
+// method Unwrap() Store, so that As can see through. As then passes over it for a
+// capability that it does not implement itself, such as [Transactor].
 //
 //	if c, ok := rmw.As[io.Closer](store); ok {
 //		err = c.Close()

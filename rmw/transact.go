@@ -22,8 +22,8 @@ const (
 type TxFunc func(ctx context.Context, tx *Tx) error
 
 // Transactor is a Store that can update several keys together. Not every Store can; [Transact] sees through
-// middleware, and says so if none of the chain can. Of the middleware, [Observe] and [Log] see a Transact; any other, such as
-// a shadow, lets it pass unseen.
+// middleware, and says so if none of the chain can. [Observe], [Log], metrics, spans and the shadow are Transactors, and see each
+// Transact. Middleware of your own needs this method for that: without it, a Transact passes unseen to the Store below.
 type Transactor interface {
 	// Transact calls fn with the present values of keys, which fn may [Tx.Get] along with others, and stores
 	// all values that fn has put, or none of them. Updates of one key, of several keys, and reads by

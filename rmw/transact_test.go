@@ -57,6 +57,7 @@ func ExampleTransactFor() {
 		_ = store.Set(ctx, name, rmw.String(text), rmw.NoTTL)
 	}
 	queue := rmw.Key{Name: "queue"}
+	// snippet:queue
 	job, err := rmw.TransactFor(ctx, store, func(_ context.Context, tx *rmw.Tx) (string, error) {
 		head, rest, _ := strings.Cut(tx.Get(queue).Text(), " ")
 		job := rmw.Key{Name: "job:" + head}
@@ -65,6 +66,7 @@ func ExampleTransactFor() {
 		tx.Put(job, rmw.Value{})
 		return work, nil
 	}, queue)
+	// endsnippet
 	left, _ := store.Read(ctx, queue)
 	fmt.Println(job, err, left.Text())
 
@@ -76,6 +78,7 @@ func ExampleTransactFor() {
 func ExampleTransact() {
 	store, ctx := rmwtest.NewMemory(), context.Background()
 	record := rmw.Key{Name: "user:7", Kind: rmw.KindHash}
+	// snippet:index
 	move := func(city string) error {
 		_, err := rmw.Transact(ctx, store, func(_ context.Context, tx *rmw.Tx) error {
 			index := func(city string) rmw.Key { return rmw.Key{Name: "city:" + city, Kind: rmw.KindHash} }
@@ -89,6 +92,7 @@ func ExampleTransact() {
 		}, record)
 		return err
 	}
+	// endsnippet
 	fmt.Println(move("Bern"), move("Lima"))
 	bern, lima := rmw.Key{Name: "city:Bern", Kind: rmw.KindHash}, rmw.Key{Name: "city:Lima", Kind: rmw.KindHash}
 	values, err := rmw.ReadAll(ctx, store, record, bern, lima)

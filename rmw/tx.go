@@ -27,6 +27,16 @@ func (tx *Tx) Get(key Key) Value { return tx.run.get(key) }
 // read is read first. If the value cannot be stored, fn is left, as by [Tx.Get].
 func (tx *Tx) Put(key Key, v Value) { tx.run.put(key, v) }
 
+// Changes returns all keys so far, in the order of their first mention, each with the value that fn got and the one it put. It is
+// for authors of middleware. Call it before fn returns.
+func (tx *Tx) Changes() (changes []Change) {
+	tx.run.use(func() error {
+		changes = slices.Clone(tx.run.entries)
+		return nil
+	})
+	return changes
+}
+
 // TxRun is the side of a [Tx] that a Store has. It is for authors of Stores.
 type TxRun struct {
 	ctx   context.Context
@@ -144,6 +154,13 @@ func (r *TxRun) end() {
 	r.over = true
 	if r.misused.Load() && r.failed == nil {
 		r.failed = fmt.Errorf("%w: two goroutines used a Tx at once; only the goroutine of fn may", ErrInvalid)
+	}
+}
+
+// Drop forgets what fn has put, for a check of the values that it has read.
+func (r *TxRun) Drop() {
+	for i := range r.entries {
+		r.entries[i].After, r.entries[i].Written = r.entries[i].Before, false
 	}
 }
 

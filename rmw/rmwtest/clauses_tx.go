@@ -174,6 +174,7 @@ func checkTxTTL(c *check) {
 			tx.Put(none, first)
 			return nil
 		}, keys...)
+		c.Pass(soon) // behind the answer, a key may have no expiry for a moment
 		for i, want := range []time.Duration{hour, hour / 2, rmw.NoTTL, hour / 4, hour} {
 			_, left := c.stored(keys[i])
 			if want == rmw.NoTTL && left != want || want > 0 && (left > want || left < want-time.Minute) {
@@ -306,10 +307,16 @@ func checkTxWriteSkew(c *check) {
 		wg.Go(func() { c.transact(a, leave(x), x, y) })
 		wg.Go(func() { c.transact(b, leave(y), x, y) })
 		wg.Wait()
-		vx, _ := c.stored(x)
-		vy, _ := c.stored(y)
-		if amount(vx)+amount(vy) != 1 {
-			c.Errorf("%d of 2 have stayed, want 1", amount(vx)+amount(vy))
+		stayed := 0
+		for _, key := range []rmw.Key{x, y} {
+			v, err := a.Read(c.Ctx, key)
+			if err != nil {
+				c.Fatalf("Read: %v", err)
+			}
+			stayed += amount(v)
+		}
+		if stayed != 1 {
+			c.Errorf("%d of 2 have stayed, want 1", stayed)
 		}
 	}
 }
@@ -423,26 +430,5 @@ func checkTxCrossing(c *check) {
 			}
 		}
 		c.wantIDs(key, want)
-	}
-}
-
-func checkTxIsFresh(c *check) {
-	a, b := c.Open(), c.Open()
-	keys := c.keysOf(2)
-	for i := range 10 {
-		single, both := fmt.Sprint("s", i), fmt.Sprint("b", i)
-		c.update(a, keys[0], adder(keys[0].Kind, single))
-		c.transact(b, func(ctx context.Context, tx *rmw.Tx) error {
-			if ids(tx.Get(keys[0]))[single] != 1 {
-				c.Errorf("fn does not see an update acknowledged before it")
-			}
-			return addAll(both, keys...)(ctx, tx)
-		}, keys...)
-		for _, key := range keys {
-			v, err := a.Read(c.Ctx, key)
-			if err != nil || ids(v)[both] != 1 {
-				c.Errorf("Read does not see a Transact acknowledged before it: %v", err)
-			}
-		}
 	}
 }

@@ -3,6 +3,7 @@ package rmwtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -136,4 +137,25 @@ func checkTxMisuse(c *check) {
 		}
 	}()
 	kept.Get(a)
+}
+
+func checkTxIsFresh(c *check) {
+	a, b := c.Open(), c.Open()
+	keys := c.keysOf(2)
+	for i := range 10 {
+		single, both := fmt.Sprint("s", i), fmt.Sprint("b", i)
+		c.update(a, keys[0], adder(keys[0].Kind, single))
+		c.transact(b, func(ctx context.Context, tx *rmw.Tx) error {
+			if ids(tx.Get(keys[0]))[single] != 1 {
+				c.Errorf("fn does not see an update acknowledged before it")
+			}
+			return addAll(both, keys...)(ctx, tx)
+		}, keys...)
+		for _, key := range keys {
+			v, err := a.Read(c.Ctx, key)
+			if err != nil || ids(v)[both] != 1 {
+				c.Errorf("Read does not see a Transact acknowledged before it: %v", err)
+			}
+		}
+	}
 }

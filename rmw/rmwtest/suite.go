@@ -2,8 +2,10 @@ package rmwtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,7 +24,8 @@ type Clause struct {
 	NeedsFaults bool
 	// NeedsPeeker tells that a Store that is no rmw.Peeker cannot be checked.
 	NeedsPeeker bool
-	// NeedsTransactor tells that a Store that is no rmw.Transactor cannot be checked.
+	// NeedsTransactor tells that a Store cannot be checked that is no rmw.Transactor, or answers a Transact with
+	// rmw.ErrUnsupported.
 	NeedsTransactor bool
 
 	run func(c *check)
@@ -70,10 +73,17 @@ func (c Clause) missing(target Target) string {
 	if _, ok := rmw.As[rmw.Peeker](s); c.NeedsPeeker && !ok {
 		return "Store is no rmw.Peeker"
 	}
-	if _, ok := rmw.As[rmw.Transactor](s); c.NeedsTransactor && !ok {
+	if c.NeedsTransactor && !transacts(s) {
 		return "Store is no rmw.Transactor"
 	}
 	return ""
+}
+
+// transacts reports whether a Store can update several keys. One that can only in some configurations says so at the call.
+func transacts(s rmw.Store) bool {
+	nothing := func(context.Context, *rmw.Tx) error { return nil }
+	_, err := rmw.Transact(context.Background(), s, nothing, rmw.Key{Name: "rmwtest:transacts"})
+	return !errors.Is(err, rmw.ErrUnsupported)
 }
 
 // RunFake is [Run] on fake time: each clause runs in a testing/synctest bubble, in which
@@ -97,7 +107,11 @@ func (c Clause) Check(ctx context.Context, target Target) error {
 	if c.missing(target) != "" {
 		return nil
 	}
-	return suite.Run(ctx, target.Patience, func(ck *suite.Check) {
+	patience := target.Patience
+	if patience == 0 && c.NeedsTransactor {
+		patience = 3 * time.Minute // a Transact has many commands, and each may have the fault
+	}
+	return suite.Run(ctx, patience, func(ck *suite.Check) {
 		c.run(&check{Target: target, Check: ck, clause: c.Name})
 	})
 }
@@ -124,8 +138,12 @@ var names atomic.Uint64 //nolint:gochecknoglobals // keys must be unique in the 
 
 // key returns a key no other clause has touched.
 func (c *check) key(kind rmw.Kind) rmw.Key {
+	clause := c.clause
+	if c.OneSlot && strings.HasPrefix(clause, "tx-") {
+		clause = "{" + clause + "}"
+	}
 	return rmw.Key{
-		Name:  fmt.Sprintf("rmwtest:%s:%d:%d", c.clause, time.Now().UnixNano(), names.Add(1)),
+		Name:  fmt.Sprintf("rmwtest:%s:%d:%d", clause, time.Now().UnixNano(), names.Add(1)),
 		Kind:  kind,
 		Label: "rmwtest",
 	}
@@ -141,6 +159,10 @@ func (c *check) put(key rmw.Key, v rmw.Value, ttl time.Duration) {
 // stored returns the stored value.
 func (c *check) stored(key rmw.Key) (rmw.Value, time.Duration) {
 	v, ttl, err := c.Direct.Get(c.Ctx, key.Name)
+	if err != nil { // behind the answer of a Transact, its keys may need a moment
+		c.Pass(soon)
+		v, ttl, err = c.Direct.Get(c.Ctx, key.Name)
+	}
 	if err != nil {
 		c.Fatalf("look at the storage: %v", err)
 	}

@@ -31,7 +31,10 @@ type Target struct {
 	// ExpiryUnit is the unit of expiries in the storage; 0 means milliseconds.
 	ExpiryUnit time.Duration
 
-	// Patience bounds how long a clause may take; 0 means 60 s. A Store that
+	// OneSlot tells that a Transact needs keys with a common hash tag: those of its clauses have one.
+	OneSlot bool
+
+	// Patience bounds how long a clause may take; 0 means a minute, or three for those of a Transact. A Store that
 	// waits beyond it fails.
 	Patience time.Duration
 }

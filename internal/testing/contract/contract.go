@@ -24,6 +24,8 @@ type Bench struct {
 	Proxy proxytest.Config
 	// Options makes the Stores' client options; nil means Proxy.Options.
 	Options func(p *proxytest.Proxy) *redis.Options
+	// OneSlot is that of the Target.
+	OneSlot bool
 	// Direct is the suite's access to the storage, without a Store; nil means through the proxy, with
 	// [proxytest.Proxy.CalmOptions].
 	Direct *redis.Options
@@ -81,6 +83,7 @@ func (b Bench) Target(t testing.TB) rmwtest.Target {
 		Kinds:  b.Kinds,
 
 		ExpiryUnit: b.ExpiryUnit,
+		OneSlot:    b.OneSlot,
 	}
 }
 
