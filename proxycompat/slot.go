@@ -5,6 +5,8 @@ import (
 	"hash/crc32"
 	"slices"
 	"strings"
+
+	"github.com/unwatch/unwatch/internal/keyhash"
 )
 
 // codisSlots is the number of slots of a Codis cluster.
@@ -82,24 +84,9 @@ func (p *Profile) Slot(key string) int {
 	case hashCodis:
 		return int(crc32.ChecksumIEEE([]byte(p.Tag(key))) % codisSlots)
 	case hashCluster:
-		return int(crc16(p.Tag(key))) % clusterSlots
+		return int(keyhash.CRC16(p.Tag(key))) % clusterSlots
 	}
 	return -1
-}
-
-// crc16 is the CRC-16 (XMODEM).
-func crc16(key string) (crc uint16) {
-	for i := range len(key) {
-		crc ^= uint16(key[i]) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-	}
-	return crc
 }
 
 // Slots returns the number of slots, 0 if the proxy has no fixed slots.
