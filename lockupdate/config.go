@@ -275,7 +275,8 @@ func invalid(format string, args ...any) error {
 
 // RequiredCommands returns the name of every command that a Store with this Config may send,
 // and of every command its scripts call. A server or proxy has to allow the former; an
-// ACL has to allow both.
+// ACL has to allow both. A service that never calls Transact needs no CLUSTER, HGET, HMSET, HPTTL, HSETNX, RPUSH, SADD,
+// SMEMBERS and TIME. A server that does not know HPTTL needs no right for it.
 func (c Config) RequiredCommands() (sent, called []string) {
 	switch c.Commit {
 	case CommitIFEQ:
@@ -287,13 +288,17 @@ func (c Config) RequiredCommands() (sent, called []string) {
 	case CommitCAS:
 		sent = []string{"CAD", "CAS", "GET", "PTTL", "SET", "TYPE"}
 	default:
-		sent = []string{"EVAL", "EVALSHA"}
+		sent = []string{"DEL", "EVAL", "EVALSHA", "HDEL", "HSET", "HSETNX", "SADD"}
 		if c.MasterReads {
 			sent = append(sent, "GET", "HGETALL")
+			slices.Sort(sent)
 		}
-		called = []string{"DEL", "GET", "HDEL", "HEXISTS", "HGETALL", "HLEN", "HMGET", "HSET", "PERSIST", "PEXPIRE", "PTTL", "SET", "TYPE"}
+		called = []string{
+			"CLUSTER", "DEL", "GET", "HDEL", "HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET", "HMSET", "HPTTL", "HSET", "HSETNX", "LRANGE",
+			"PERSIST", "PEXPIRE", "PTTL", "RPUSH", "SET", "SMEMBERS", "TIME", "TYPE",
+		}
 		if c.NotifyRedisson {
-			called = slices.Insert(called, slices.Index(called, "SET"), "PUBLISH")
+			called = slices.Insert(called, slices.Index(called, "RPUSH"), "PUBLISH")
 		}
 	}
 	if c.MasterReads {

@@ -256,8 +256,49 @@ func ExampleStore_WithLock() {
 	// sent <nil>
 }
 
+// The head of a queue names the job, so that fn reads it late. The queue and the job are on different servers of the proxy, and
+// change together.
+func ExampleStore_Transact() {
+	store, _, stop := engine(lockupdate.Config{})
+	defer stop()
+	ctx, queue, done := context.Background(), rmw.Key{Name: "queue"}, rmw.Key{Name: "done"}
+	for key, text := range map[rmw.Key]string{queue: "7 8", {Name: "job:7"}: "open", {Name: "job:8"}: "open"} {
+		if _, err := store.Update(ctx, key, put(text)); err != nil {
+			panic(err)
+		}
+	}
+	take := func() (string, error) {
+		return rmw.TransactFor(ctx, store, func(_ context.Context, tx *rmw.Tx) (string, error) {
+			head, rest, _ := strings.Cut(tx.Get(queue).Text(), " ")
+			if head == "" {
+				return "", errors.New("the queue is empty")
+			}
+			job := rmw.Key{Name: "job:" + head}
+			if state := tx.Get(job).Text(); state != "open" {
+				return "", fmt.Errorf("job %s is %q", head, state)
+			}
+			tx.Put(queue, rmw.String(rest))
+			tx.Put(job, rmw.String("taken"))
+			tx.Put(done, rmw.String(tx.Get(done).Text()+head))
+			return head, nil
+		}, queue, done)
+	}
+	for range 3 {
+		fmt.Println(take())
+	}
+	values, err := rmw.ReadAll(ctx, store, queue, done, rmw.Key{Name: "job:8"})
+	fmt.Printf("%q %q %q %v\n", values[0].Text(), values[1].Text(), values[2].Text(), err)
+
+	// Output:
+	// 7 <nil>
+	// 8 <nil>
+	//  the queue is empty
+	// "" "78" "taken" <nil>
+}
+
 // A process that takes both locks, in any order, does not see half of the move while this process lives. A process that dies
-// between the two updates leaves the book on both shelves. A Read without the locks sees it on both, too.
+// between the two updates leaves the book on both shelves. A Read without the locks sees it on both, too. Transact has neither
+// fault.
 func ExampleStore_WithLocks() {
 	store, _, stop := engine(lockupdate.Config{})
 	defer stop()

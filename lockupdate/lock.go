@@ -83,8 +83,8 @@ func (s *Store) TryLock(ctx context.Context, name string, fn func(ctx context.Co
 // are renewed together. For locks of several Lockers there is [lock.Multi].
 //
 // WithLocks is no transaction. A process that dies between two updates of fn leaves the first one. A Read without the
-// locks sees the one without the other, and WATCH writers do not know the locks. Order the updates so that a crash between
-// them does no harm: docs/several-keys.md says which shapes have such an order.
+// locks sees the one without the other, and WATCH writers do not know the locks. To store several values together, or
+// none, use [rmw.Transact], which needs no lock.
 func (s *Store) WithLocks(ctx context.Context, names []string, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return driver.Fail("lock", rmw.Key{}, 0, errNoFn)

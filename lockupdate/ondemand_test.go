@@ -27,7 +27,7 @@ var onDemand = lockupdate.Config{LockOnDemand: true}
 // With WaitForReply, a call whose command hangs returns up to ReadTimeout after the end of its ctx.
 // Nothing else of the contract changes.
 func TestWaitForReply(t *testing.T) {
-	late := map[string]bool{"hang": true, "peek-survives": true}
+	late := map[string]bool{"hang": true, "peek-survives": true, "tx-ctx-ends": true}
 	for name, cfg := range map[string]lockupdate.Config{
 		"locked":    {WaitForReply: true},
 		"on demand": {LockOnDemand: true, WaitForReply: true},

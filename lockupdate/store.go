@@ -14,6 +14,7 @@ import (
 	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/holder"
 	"github.com/unwatch/unwatch/lockupdate/internal/lease"
+	"github.com/unwatch/unwatch/lockupdate/internal/several"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/lockupdate/internal/values"
 	"github.com/unwatch/unwatch/rmw"
@@ -40,12 +41,14 @@ type Store struct {
 	values    *values.Values
 	keeper    *lease.Keeper
 	queues    *holder.Queues
+	several   *several.Line
 	events    events
 }
 
 var (
 	_ rmw.Store      = (*Store)(nil)
 	_ rmw.Peeker     = (*Store)(nil)
+	_ rmw.Transactor = (*Store)(nil)
 	_ lock.Locker    = (*Store)(nil)
 	_ lock.Checker   = (*Store)(nil)
 	_ lock.Inspector = (*Store)(nil)
@@ -95,6 +98,9 @@ func New(rdb Commands, cfg Config) *Store {
 	s.queues = holder.NewQueues(s.transport, s.values, s.keeper, s.gate, s.events.emit, holder.Options{
 		Expiry: cfg.expiry(), LockDelay: cfg.LockDelay, MaxWait: cfg.MaxWait, Linger: cfg.Linger, MaxAttempts: cfg.MaxAttempts,
 		Poll: cfg.Poll, NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter, Observed: observed,
+	})
+	s.several = several.New(s.transport, s.values, s.gate, several.Options{
+		Owner: s, MaxAttempts: cfg.MaxAttempts, MaxWait: cfg.MaxWait, MaxOutage: maxOutage,
 	})
 	return s
 }

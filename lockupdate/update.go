@@ -26,6 +26,9 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if err != nil {
 		return rmw.Result{}, driver.Fail("update", key, 0, err)
 	}
+	if err := rmw.CheckTx(ctx, s, key.Name); err != nil {
+		return rmw.Result{}, driver.Fail("update", key, 0, err)
+	}
 	call := s.queues.NewUpdate(ctx, key, lock, fn)
 	switch outer := s.keeper.Held(ctx, lock); {
 	case outer != nil && outer.Section():

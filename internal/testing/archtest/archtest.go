@@ -16,6 +16,8 @@ var (
 	setsExpiry = regexp.MustCompile(`'(PX|EX|P?EXPIRE(AT)?|P?SETEX|RESTORE)'`)
 	firstCall  = regexp.MustCompile(`(?s)^(.*?)redis\.p?call\(`)
 	cgo        = regexp.MustCompile(`(?m)^(import|\t)\s*(_ )?"C"$`)
+	unwraps    = regexp.MustCompile(`(?m)^func \((?:\w+ )?\*?(\w+)\) Unwrap\(\) (?:rmw\.)?Store `)
+	transacts  = regexp.MustCompile(`(?m)^func \((?:\w+ )?\*?(\w+)\) Transact\(`)
 	indirect   = regexp.MustCompile(`(?m)^.*// indirect$`)
 	required   = regexp.MustCompile(`(?m)^(?:require)?\s+(\S+) v\d`)
 	justified  = regexp.MustCompile("(?m)^\\| `([a-z0-9-]+\\.\\S+)` \\| \\S")
@@ -70,6 +72,36 @@ func broken(name, text string) string {
 		}
 	}
 	return ""
+}
+
+// checkMiddleware returns a finding for each middleware that rmw.As sees through and that has no Transact: an update of
+// several keys would pass it unseen. Tests and examples may have such middleware.
+func checkMiddleware(root fs.FS) (findings []string, err error) {
+	wrappers, seen := map[string][]string{}, map[string][]string{} // types by folder
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", "testdata", "examples"}, d.Name()):
+			return fs.SkipDir
+		case path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		folder := path.Dir(name)
+		wrappers[folder] = append(wrappers[folder], names(unwraps, string(text))...)
+		seen[folder] = append(seen[folder], names(transacts, string(text))...)
+		return err
+	})
+	for folder, types := range wrappers {
+		for _, of := range types {
+			if !slices.Contains(seen[folder], of) {
+				findings = append(findings, folder+": "+of+" has Unwrap but no Transact: a Transact would pass it unseen")
+			}
+		}
+	}
+	slices.Sort(findings)
+	return findings, err
 }
 
 // countLines counts the lines of Go in a folder and the folders below it. Tests and except do not count.

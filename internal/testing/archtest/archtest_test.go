@@ -12,11 +12,16 @@ const root = "../../.."
 
 // maxLockupdate is the limit for lockupdate and its inner packages. Native drivers, Linger,
 // SoleWriter, LockDelay, NotifyRedisson, tokens and events are features that a service can choose. The bulkhead, which
-// keeps a part of the store that hangs from delaying the rest, has 900 of the lines.
-const maxLockupdate = 7750
+// keeps a part of the store that hangs from delaying the rest, has 900 of the lines, and updates of several keys 1,600.
+const maxLockupdate = 9450
 
 func TestFiles(t *testing.T) {
 	findings, err := checkFiles(os.DirFS(root))
+	equal(t, findings, err, nil)
+}
+
+func TestMiddleware(t *testing.T) {
+	findings, err := checkMiddleware(os.DirFS(root))
 	equal(t, findings, err, nil)
 }
 
@@ -74,6 +79,23 @@ func TestBrokenFilesAreReported(t *testing.T) {
 		"lua/late.lua: sets an expiry",
 		"rmw/sleep_test.go: a test that sleeps",
 	})
+}
+
+func TestMiddlewareWithoutTransactIsReported(t *testing.T) {
+	const (
+		unwrap   = "func (s *store) Unwrap() rmw.Store { return s.next }\n"
+		transact = "func (s *store) Transact(ctx context.Context) {}\n"
+	)
+	tree := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"metrics/a.go": unwrap, "metrics/b.go": strings.ReplaceAll(transact, "*store", "other"),
+		"rmw/a.go": strings.ReplaceAll(unwrap, "rmw.", ""), "whole/a.go": unwrap, "whole/b.go": transact,
+		"errors/a.go": strings.ReplaceAll(unwrap, "rmw.Store", "error"), "examples/a.go": unwrap, "tests/a_test.go": unwrap,
+	} {
+		tree[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	findings, err := checkMiddleware(tree)
+	equal(t, findings, err, []string{"metrics: store has Unwrap", "rmw: store has Unwrap"})
 }
 
 func TestLinesOfTheCoreAreCounted(t *testing.T) {

@@ -133,9 +133,12 @@ func newScript(name string) *script {
 	if err != nil {
 		panic(err) // no such file
 	}
-	source := string(text)
+	return scriptOf(name, string(text))
+}
+
+func scriptOf(name, source string) *script {
 	digest := redis.NewScript(source).Hash()
-	return &script{name: name, source: source, digest: digest, bytes: text, digestBytes: []byte(digest)}
+	return &script{name: name, source: source, digest: digest, bytes: []byte(source), digestBytes: []byte(digest)}
 }
 
 var (
@@ -156,7 +159,7 @@ func Scripts() map[string]string {
 	all := map[string]string{}
 	for _, s := range []*script{
 		acquireScript, renewScript, releaseScript, releaseNotifyScript, readScript, peekScript, inspectScript,
-		tokenScript, commitStringScript, commitHashScript,
+		tokenScript, commitStringScript, commitHashScript, takeScript, openScript, lookScript, askScript, listScript,
 	} {
 		all[s.name] = s.source
 	}

@@ -22,6 +22,9 @@ type Driver interface {
 	// Supports returns nil if values of the kind can be written under a guard.
 	Supports(kind rmw.Kind) error
 
+	// Seals returns nil if keys can be updated together, which takes scripts.
+	Seals() error
+
 	// Acquire asks for a lock.
 	Acquire(r AcquireRequest) []*Command
 	Acquired(r AcquireRequest, cmds []*Command) (AcquireResult, error)

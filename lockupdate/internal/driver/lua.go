@@ -19,6 +19,7 @@ type lua struct {
 }
 
 func (lua) Supports(rmw.Kind) error { return nil }
+func (lua) Seals() error            { return nil }
 
 func (lua) Acquire(r AcquireRequest) []*Command {
 	cmds := make([]*Command, 1, 2) // with room for a read
@@ -195,7 +196,11 @@ func (d lua) Committed(kind rmw.Kind, c *Command) (CommitResult, error) {
 		d.withoutKeepTTL.Store(true)
 		return CommitResult{Stored: true}, nil
 	case status == 2 && len(rest) == 1:
-		return CommitResult{}, wrongKind(fmt.Sprint(rest[0]), kind)
+		err := wrongKind(fmt.Sprint(rest[0]), kind)
+		if MayBeSealed(err) {
+			err = nil // not stored; a read tells more
+		}
+		return CommitResult{}, err
 	case status == 4 && len(rest) == 1:
 		return CommitResult{}, fmt.Errorf("%w: the value cannot be read to compare it: %v", rmw.ErrUnsupported, rest[0])
 	}

@@ -57,6 +57,11 @@ func (d *native) Supports(kind rmw.Kind) error {
 	return fmt.Errorf("%w: without scripts only strings can be guarded, not a Key of Kind %v; store it as a string, or use CommitGuarded where there is Lua", rmw.ErrUnsupported, kind)
 }
 
+// Seals tells that a server without Lua has no atomic way to replace a value by a seal and return it.
+func (*native) Seals() error {
+	return fmt.Errorf("%w: updates of several keys need scripts; use CommitGuarded where there is Lua", rmw.ErrUnsupported)
+}
+
 func (d *native) px(ttl time.Duration) []any { return []any{"px", milliseconds(ttl, d.unit)} }
 
 // Acquire takes a free lock, that of the previous owner, or, after a lost reply, our own.

@@ -97,7 +97,7 @@ func (c *Command) value(kind rmw.Kind) (rmw.Value, error) {
 	case errors.Is(err, redis.Nil):
 		return rmw.Value{}, nil
 	case redisx.IsWrongType(err):
-		return rmw.Value{}, wrongKind("value of another type", kind)
+		return rmw.Value{}, wrongKind(otherType, kind)
 	case err != nil:
 		return rmw.Value{}, err
 	}
@@ -114,8 +114,25 @@ func (c *Command) content(kind rmw.Kind, reply any) (rmw.Value, error) {
 }
 
 func wrongKind(stored string, want rmw.Kind) error {
-	return fmt.Errorf("%w: the key holds a %s, the Key is of Kind %v", rmw.ErrWrongKind, stored, want)
+	return &wrong{fmt.Errorf("%w: the key holds a %s, the Key is of Kind %v", rmw.ErrWrongKind, stored, want), stored}
 }
+
+// wrong is the error of a key that holds another type.
+type wrong struct {
+	error
+	stored string
+}
+
+func (e *wrong) Unwrap() error { return e.error }
+
+// MayBeSealed reports whether the error is of a key that may have a seal: it holds a list, or a type that is not known.
+func MayBeSealed(err error) bool {
+	var w *wrong
+	return errors.As(err, &w) && (w.stored == "list" || w.stored == otherType)
+}
+
+// otherType is the type of a value that a command without a script has refused.
+const otherType = "value of another type"
 
 // UnexpectedReply is a reply that the command never gives. The command may have run.
 type UnexpectedReply struct{ command, got string }

@@ -93,7 +93,7 @@ func (h *holder) acquire() bool {
 			outage = transport.Outage{}
 			h.setOutage(nil)
 		}
-		if errors.Is(a.readErr, rmw.ErrWrongKind) { // the lock would not change that
+		if errors.Is(a.readErr, rmw.ErrWrongKind) && !driver.MayBeSealed(a.readErr) { // the lock would not change that
 			h.refuseKey(first.key, a.readErr)
 		}
 		switch {

@@ -106,7 +106,7 @@ func (h *holder) read() {
 		return
 	}
 	seq := h.queues.seq.Add(1)
-	v, err := h.queues.values.Read(h.contextFor(first), first.key)
+	v, err := h.queues.values.ReadOpen(h.contextFor(first), first.key)
 	if err != nil {
 		h.refuseKey(first.key, redisx.Blame(h.contextFor(first), err))
 		return

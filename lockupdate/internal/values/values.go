@@ -3,6 +3,7 @@
 package values
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
@@ -25,8 +27,66 @@ type Values struct {
 // maxAttempts times.
 func New(t *transport.Transport, maxAttempts int) *Values { return &Values{t, maxAttempts} }
 
-// Read reads a value.
+// Read reads a value. Of a key with a seal it reads the value that the seal, or the decision of its update, has.
 func (s *Values) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
+	for {
+		if v, err = s.read(ctx, key); !s.mayBeSealed(err) {
+			return v, err
+		}
+		if shown, open, err := seal.Shown(ctx, s, key); err != nil || !open {
+			return shown, err
+		}
+	}
+}
+
+// ReadOpen reads a value to write the key. It waits for the end of an update of several keys that has sealed the key.
+func (s *Values) ReadOpen(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
+	for range s.maxAttempts {
+		if v, err = s.read(ctx, key); !s.mayBeSealed(err) {
+			return v, err
+		}
+		if err := s.Resolve(ctx, key); err != nil {
+			return rmw.Value{}, err
+		}
+	}
+	return rmw.Value{}, fmt.Errorf("%w: other updates had sealed the key at each of %d reads", rmw.ErrContended, s.maxAttempts)
+}
+
+func (s *Values) mayBeSealed(err error) bool {
+	return err != nil && driver.MayBeSealed(err) && s.transport.Driver.Seals() == nil
+}
+
+// Resolve returns when the key is open. If it holds another type, that is the error.
+func (s *Values) Resolve(ctx context.Context, key rmw.Key) error {
+	m, err := seal.LookAt(ctx, s, key.Name)
+	switch {
+	case err != nil:
+		return err
+	case m.State == "open":
+		return m.Holds(key.Kind)
+	}
+	_, err = seal.Resolve(ctx, s, key.Name, m)
+	return err
+}
+
+// Send implements [seal.Sender].
+func (s *Values) Send(ctx context.Context, calls ...*seal.Call) error {
+	cmds := make([]*driver.Command, len(calls))
+	for i, c := range calls {
+		cmds[i] = driver.CommandOf(c)
+	}
+	_, err := s.transport.Query(ctx, func() (lost error) {
+		for i, c := range calls {
+			if c.Reply, c.Err = cmds[i].Answer(); redisx.OutcomeOf(c.Err) == redisx.Unknown {
+				lost = c.Err
+			}
+		}
+		return lost
+	}, cmds...)
+	return err
+}
+
+func (s *Values) read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
 	c := s.transport.Driver.Read(key)
 	_, err = s.transport.Query(ctx, func() (err error) {
 		v, err = s.transport.Driver.Value(key.Kind, c)
@@ -46,6 +106,11 @@ func (s *Values) ReadAndLook(ctx context.Context, key rmw.Key, lock string) (v r
 		}
 		return err
 	}, read, exists)
+	if s.mayBeSealed(err) {
+		v, err = s.ReadOpen(ctx, key)
+		n, errLook := exists.Integer()
+		return v, n > 0, cmp.Or(err, errLook)
+	}
 	return v, held, err
 }
 
@@ -58,6 +123,11 @@ func (s *Values) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left time.
 			v, left, err = s.transport.Driver.Peeked(key.Kind, c)
 			return err
 		}, c)
+		if s.mayBeSealed(err) {
+			if err = s.Resolve(ctx, key); err == nil {
+				return s.Peek(ctx, key)
+			}
+		}
 		return v, left, err
 	}
 	before, err := s.Read(ctx, key)
@@ -136,7 +206,7 @@ func (s *Values) CommitOnce(ctx context.Context, r driver.CommitRequest, also ..
 	case redisx.OutcomeOf(err) == redisx.Unknown:
 		return driver.CommitResult{}, redisx.Because(rmw.ErrOutcomeUnknown, errors.Join(ctx.Err(), err))
 	case err == nil && !res.Stored && !res.Known:
-		res.Now, err = s.Read(ctx, r.Key)
+		res.Now, err = s.ReadOpen(ctx, r.Key)
 	}
 	return res, err
 }

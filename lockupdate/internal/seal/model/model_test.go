@@ -1,77 +1,92 @@
 package model
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/internal/testing/long"
 )
 
+// Processes. Their amounts are powers of two, so that each value tells which of them are in it.
 var (
-	ab     = Process{Amounts: [Keys]int8{1, -1, 0}}
-	ba     = Process{Amounts: [Keys]int8{10, -10, 0}}
-	bc     = Process{Amounts: [Keys]int8{0, 10, -10}}
-	a      = Process{Kind: Single, Amounts: [Keys]int8{100, 0, 0}}
-	readAB = Process{Kind: ReadAll, Reads: 0b011}
+	ab       = Process{Amounts: [Keys]int8{1, 1, 0}}
+	ab2      = Process{Amounts: [Keys]int8{2, 2, 0}}
+	bc       = Process{Amounts: [Keys]int8{0, 2, 2}}
+	ca       = Process{Amounts: [Keys]int8{4, 0, 4}}
+	abc      = Process{Amounts: [Keys]int8{1, 1, 1}}
+	writesA  = Process{Amounts: [Keys]int8{1, 0, 0}, Reads: 0b010}
+	writesB  = Process{Amounts: [Keys]int8{0, 1, 0}, Reads: 0b001}
+	readAB   = Process{Kind: ReadAll, Reads: 0b011}
+	readABC  = Process{Kind: ReadAll, Reads: 0b111}
+	readA    = Process{Kind: ReadOne, Reads: 0b001}
+	singleA  = Process{Kind: Single, Amounts: [Keys]int8{8, 0, 0}}
+	watchA   = Process{Kind: Watch, Amounts: [Keys]int8{8, 0, 0}}
+	singleA4 = Process{Kind: Single, Amounts: [Keys]int8{4, 0, 0}}
+	moveA    = Process{Kind: Move}
 )
 
-var (
-	writesAReadsB = Process{Amounts: [Keys]int8{1, 0, 0}, Reads: 0b010}
-	writesBReadsA = Process{Amounts: [Keys]int8{0, 1, 0}, Reads: 0b001}
-	readAll       = Process{Kind: ReadAll, Reads: 0b111}
-)
+type named struct {
+	name string
+	Config
+}
 
-func TestProtocol(t *testing.T) {
-	for name, c := range map[string]Config{
-		"two transactions":            {Processes: []Process{ab, ba}, Attempts: 2, GiveUps: 1},
-		"two lost replies":            {Processes: []Process{ab, ba}, Attempts: 1, GiveUps: 2, Deaths: 1},
-		"a transaction and a commit":  {Processes: []Process{ab, a}, Attempts: 2, GiveUps: 1, Deaths: 1},
-		"a transaction and a read":    {Processes: []Process{ab, readAB}, Attempts: 2, GiveUps: 1},
-		"write skew":                  {Processes: []Process{writesAReadsB, writesBReadsA}, Attempts: 2, GiveUps: 1},
-		"an overlap, and a read":      {Processes: []Process{ab, bc, readAll}, Attempts: 1},
-		"an overlap, and a lost take": {Processes: []Process{ab, bc, a}, Attempts: 1, GiveUps: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := Explore(c)
-			t.Log(r.States, "states")
+func procs(p ...Process) []Process { return p }
+
+var configs = []named{
+	{"2 updates, a lost reply", Config{Processes: procs(ab, ab), Attempts: 2, Rounds: 1, GiveUps: 1}},
+	{"2 updates, a lost reply, a death", Config{Processes: procs(ab, ab), Attempts: 2, Rounds: 1, GiveUps: 1, Deaths: 1}},
+	{"2 updates, 2 lost replies, a death", Config{Processes: procs(ab, ab2), Attempts: 1, Rounds: 1, GiveUps: 2, Deaths: 1}},
+	{"2 updates, 2 rounds, a repeated open", Config{Processes: procs(ab, ab), Attempts: 2, Rounds: 2, Repeats: 1}},
+	{"2 updates, 2 rounds, 2 deaths", Config{Processes: procs(ab, ab), Attempts: 2, Rounds: 2, Deaths: 2}},
+	{"2 updates, write skew, a lost reply", Config{Processes: procs(writesA, writesB), Attempts: 2, Rounds: 1, GiveUps: 1}},
+	{"3 updates of pairs", Config{Processes: procs(ab, bc, ca), Attempts: 2, Rounds: 1}},
+	{"3 updates of pairs, 2 rounds", Config{Processes: procs(ab, bc, ca), Attempts: 1, Rounds: 2}},
+	{"3 updates of pairs, a lost reply", Config{Processes: procs(ab, bc, ca), Attempts: 1, Rounds: 1, GiveUps: 1, Deaths: 1}},
+	{"3 updates of 3 keys", Config{Processes: procs(abc, abc, abc), Attempts: 1, Rounds: 1}},
+	{"3 updates of pairs that wait", Config{Processes: procs(ab, bc, ca), Attempts: 1, Rounds: 2, Patient: true}},
+	{"an update, a read of both, a lost reply", Config{Processes: procs(ab, readAB), Attempts: 2, Rounds: 1, GiveUps: 1}},
+	{"2 updates, a read of 3 keys", Config{Processes: procs(ab, bc, readABC), Attempts: 1, Rounds: 1}},
+	{"an update, a read of 1, a commit, a lost reply", Config{Processes: procs(ab, readA, singleA), Attempts: 2, Rounds: 1, GiveUps: 1}},
+	{"2 updates, a read of 1, a death", Config{Processes: procs(ab, ab, readA), Attempts: 1, Rounds: 2, Deaths: 1}},
+	{"an update, a commit, a WATCH, a death", Config{Processes: procs(ab, singleA4, watchA), Attempts: 2, Rounds: 2, Deaths: 1}},
+	{"an update, a WATCH, a lost reply, a death", Config{Processes: procs(ab, watchA), Attempts: 2, Rounds: 2, GiveUps: 1, Deaths: 1}},
+	{"an update, a move, a commit, a death", Config{Processes: procs(ab, moveA, singleA), Attempts: 2, Rounds: 1, Deaths: 1}},
+	{"an update, a move, a lost reply, a death", Config{Processes: procs(ab, moveA), Attempts: 2, Rounds: 2, GiveUps: 1, Deaths: 1}},
+}
+
+var longConfigs = []named{
+	{"2 updates, 2 rounds, a lost reply", Config{Processes: procs(ab, ab), Attempts: 2, Rounds: 2, GiveUps: 1}},
+	{"3 updates of 3 keys, 2 rounds", Config{Processes: procs(abc, abc, abc), Attempts: 1, Rounds: 2}},
+	{"2 updates, a read of 3 keys, 2 attempts", Config{Processes: procs(ab, bc, readABC), Attempts: 2, Rounds: 1}},
+	{"3 updates of pairs, 2 attempts, a death", Config{Processes: procs(ab, bc, ca), Attempts: 2, Rounds: 1, Deaths: 1}},
+	{"2 updates, a move, a commit, a lost reply", Config{Processes: procs(ab, ab, moveA, singleA), Attempts: 1, Rounds: 1, GiveUps: 1}},
+}
+
+func TestProtocol(t *testing.T) { explore(t, configs) }
+
+func TestLongProtocol(t *testing.T) {
+	long.Only(t)
+	explore(t, longConfigs)
+}
+
+// explore requires that no invariant breaks, and logs a table.
+func explore(t *testing.T, configs []named) {
+	var table strings.Builder
+	for _, c := range configs {
+		t.Run(c.name, func(t *testing.T) {
+			began := time.Now()
+			r := Explore(c.Config)
+			fmt.Fprintf(&table, "\n%-48s %8d states %8v", c.name, r.States, time.Since(began).Round(10*time.Millisecond))
 			require.Empty(t, r.Violation, r.Trace)
 			for i, acked := range r.Acknowledged {
 				assert.True(t, acked, "process %d is never acknowledged", i)
 			}
 		})
 	}
-}
-
-// Each rule that is left out breaks an invariant.
-func TestControls(t *testing.T) {
-	for _, c := range []Config{
-		{Flaw: Overwrites, Processes: []Process{ab, ba}, GiveUps: 1},
-		{Flaw: UnsealsAny, Processes: []Process{ab, ba}, GiveUps: 1},
-		{Flaw: NoTombstone, Processes: []Process{ab, ba}},
-		{Flaw: ForgetsEarly, Processes: []Process{ab, ba}, Deaths: 1},
-		{Flaw: AnswersEarly, Processes: []Process{ab, ba}},
-		{Flaw: TakesSealed, Processes: []Process{ab, ba}},
-		{Flaw: GuardsBlindly, Processes: []Process{ab, a}},
-		{Flaw: DecidesEarly, Processes: []Process{ab, ba}},
-		{Flaw: ReadsBlindly, Processes: []Process{ab, readAB}},
-		{Flaw: TrustsAnyTombstone, Processes: []Process{ab, readAB}},
-		{Flaw: RestoresOwn, Processes: []Process{ab, ba}, GiveUps: 1},
-	} {
-		t.Run(string(c.Flaw), func(t *testing.T) {
-			c.Attempts = 2
-			broken(t, c)
-		})
-	}
-}
-
-// A server that forgets an acknowledged write in a failover breaks the protocol, as it breaks a single key.
-func TestFailoverThatForgets(t *testing.T) {
-	broken(t, Config{Processes: []Process{ab, ba}, Attempts: 2, Failovers: 1})
-}
-
-func broken(t *testing.T, c Config) {
-	t.Helper()
-	r := Explore(c)
-	assert.NotEmpty(t, r.Violation)
-	t.Logf("%d states: %s\n%s", r.States, r.Violation, r.Trace)
+	t.Log(table.String())
 }

@@ -3,402 +3,195 @@ package model
 import "fmt"
 
 // emit receives a successor, or a violation.
-type emit func(next state, what, violation string)
+type emit func(next state, what func() string, violation string)
 
 func (c *Config) start() state {
-	return state{giveUps: c.GiveUps, deaths: c.Deaths, failovers: c.Failovers}
+	s := state{giveUps: c.GiveUps, repeats: c.Repeats, deaths: c.Deaths, failovers: c.Failovers}
+	s.registers[second].mark = absent
+	for i, p := range c.Processes {
+		c.begin(&s, i, p)
+	}
+	return s
+}
+
+// begin sends the first messages of an attempt. They may be late, so that an attempt begins at any time.
+func (c *Config) begin(s *state, i int, call Process) {
+	p := &s.processes[i]
+	switch call.Kind {
+	case Transact, ReadAll:
+		c.takeRest(s, i)
+	case ReadOne, Single, Watch:
+		p.pc = looking
+		c.request(s, i, message{verb: look, key: call.only()})
+	case Move:
+		p.pc = reserving
+		c.request(s, i, message{verb: reserve, key: second})
+	}
 }
 
 // successors calls emit for each transition out of s.
-func (c *Config) successors(s state, emit emit) {
-	for i := range s.messages[:s.inFlight] {
-		c.execute(s, i, emit)
-	}
-	for i := range c.Processes {
-		if p := s.processes[i]; !p.dead && p.pc != ended {
-			c.advance(s, i, emit)
-			if s.deaths > 0 {
-				next := s
-				next.deaths--
-				c.leave(&next, i)
-				next.processes[i].dead = true
-				emit(next, fmt.Sprintf("process %d dies", i), "")
-			}
-			if s.giveUps > 0 && p.waits > 0 {
-				next := s
-				next.giveUps--
-				c.leave(&next, i)
-				c.giveUp(&next, i)
-				emit(next, fmt.Sprintf("process %d waits no longer", i), "")
-			}
+func (c *Config) successors(s *state, emit emit) {
+	any := false
+	to := func(next *state, what func() string, violation string) {
+		any = true
+		if violation == "" {
+			violation = next.broken()
 		}
+		c.tidy(next)
+		emit(*next, what, violation)
+	}
+	for i := range s.messages[:s.inFlight] {
+		if i == 0 || s.messages[i] != s.messages[i-1] {
+			c.execute(s, i, to)
+		}
+	}
+	if c.Flaw == SweepsLiving {
+		c.sweepDecisions(s, to)
+	}
+	running := false
+	for i := range c.Processes {
+		if p := s.processes[i]; p.pc != ended {
+			running = true
+			c.wait(s, i, to)
+			c.fail(s, i, to)
+		}
+	}
+	if s.repeats > 0 {
+		c.repeatOpens(s, to)
 	}
 	if s.failovers > 0 {
-		next := s
-		next.replica.register, next.replica.records = s.registers[0], s.records
-		if next != s {
-			emit(next, "the replica catches up", "")
-		}
-		next = s
-		next.failovers--
-		next.registers[0], next.records = s.replica.register, s.replica.records
-		emit(next, "the server of key 0 fails over", next.broken())
+		c.failOver(s, to)
 	}
-	c.sweep(s, emit)
+	switch {
+	case running && !any:
+		emit(*s, func() string { return "the end" }, "no process can go on")
+	case !running:
+		c.sweep(s, to)
+		if s.inFlight == 0 && s.giveUps == c.GiveUps && s.repeats == c.Repeats && s.deaths == c.Deaths && s.failovers == c.Failovers {
+			if violation := s.left(); violation != "" {
+				emit(*s, func() string { return "the end" }, violation)
+			}
+		}
+	}
 }
 
-// leave lets the messages of a process go on without it.
-func (c *Config) leave(s *state, process int) {
-	all := s.messages
-	n := s.inFlight
-	s.messages, s.inFlight = [maxMessages]message{}, 0
-	for _, m := range all[:n] {
-		if m.process == int8(process) {
+type to func(next *state, what func() string, violation string)
+
+// execute has a server execute the message i, and a process get the reply. A reply that is late is a process that sends late.
+func (c *Config) execute(s *state, i int, to to) {
+	next := *s
+	m := next.receive(i)
+	r, violation := c.apply(&next, m)
+	if violation == "" && m.process >= 0 {
+		violation = c.replied(&next, int(m.process), m, r)
+	}
+	to(&next, func() string { return fmt.Sprintf("%v: %v, %v %v", m, r.ok, r.register.nonce, r.record.outcome) }, violation)
+}
+
+// wait lets a process go on that has met a seal: when it is gone, or by the decision of its update, which the process
+// makes if there is none. Its looks at the key are no messages, since it needs only the last one.
+func (c *Config) wait(s *state, i int, to to) {
+	p := s.processes[i]
+	if p.pc != waiting {
+		return
+	}
+	if s.registers[p.metKey].nonce != p.met {
+		next := *s
+		violation := c.resumed(&next, i)
+		to(&next, func() string { return fmt.Sprintf("process %d finds key %d without its seal", i, p.metKey) }, violation)
+	}
+	d := s.records[p.met.id()]
+	switch next := *s; {
+	case c.Patient && d.outcome == undecided:
+	case c.Flaw == NoTombstone:
+		next.processes[i].pc = restoring
+		c.request(&next, i, message{verb: openKey, key: p.metKey, nonce: p.met, record: d})
+		to(&next, func() string { return fmt.Sprintf("process %d opens key %d without a decision", i, p.metKey) }, "")
+	default: // the process does nothing while this is in flight, so that it need not be a message
+		m := message{verb: decide, process: int8(i), nonce: p.met, record: record{outcome: aborted}}
+		r, violation := c.apply(&next, m)
+		c.restore(&next, i, r)
+		to(&next, func() string { return fmt.Sprintf("%v: %v", m, r.record.outcome) }, violation)
+	}
+}
+
+// fail lets a process die, or wait for a reply no longer.
+func (c *Config) fail(s *state, i int, to to) {
+	p := s.processes[i]
+	if s.deaths > 0 {
+		next := *s
+		next.deaths--
+		next.leave(i)
+		next.processes[i] = process{
+			pc: ended, dead: true, attempt: p.attempt, answered: p.answered, stored: p.stored, watching: p.watching, metKey: p.metKey,
+		}
+		to(&next, func() string { return fmt.Sprintf("process %d dies", i) }, "")
+	}
+	if s.giveUps > 0 && (p.waits > 0 || p.pc == waiting && !c.Patient) {
+		next := *s
+		next.giveUps--
+		violation := c.giveUp(&next, i)
+		to(&next, func() string { return fmt.Sprintf("process %d waits no longer", i) }, violation)
+	}
+}
+
+// repeatOpens sends an open again after a late reply.
+func (c *Config) repeatOpens(s *state, to to) {
+	for _, m := range s.messages[:s.inFlight] {
+		if m.verb == openKey {
+			next := *s
+			next.repeats--
 			m.process = -1
-		}
-		s.send(m)
-	}
-	s.processes[process].waits = 0
-}
-
-// advance lets a process take its next step if it waits for no reply.
-func (c *Config) advance(s state, i int, emit emit) {
-	p := &s.processes[i]
-	if p.waits > 0 && !(c.Flaw == DecidesEarly && p.pc == taking && p.got != 0) {
-		return
-	}
-	id := idOf(i, p.attempt)
-	call := c.Processes[i]
-	switch p.pc {
-	case starting:
-		if call.Kind == Single {
-			p.pc = reading
-			c.request(&s, i, message{verb: read, key: keyOf(call)})
-			break
-		}
-		p.pc = taking
-		c.toEach(&s, i, call.keys(), message{verb: take, tx: id})
-	case taking:
-		switch {
-		case p.met != 0:
-			p.pc = returning
-			c.toEach(&s, i, p.got, message{verb: unseal, tx: id, record: record{outcome: aborted}})
-		case call.Kind == ReadAll && c.Flaw == ReadsBlindly:
-			p.answered = committed
-			if violation := s.current(call.keys(), p.bases); violation != "" {
-				emit(s, fmt.Sprintf("process %d returns", i), violation)
-				return
-			}
-			p.pc, p.outcome = unsealing, aborted
-			c.toEach(&s, i, call.keys(), message{verb: unseal, tx: id, record: record{outcome: aborted}})
-		case call.Kind == ReadAll:
-			p.pc = asking
-			c.request(&s, i, message{verb: decide, tx: id, record: record{outcome: aborted}})
-		default:
-			p.pc = deciding
-			d := record{outcome: committed}
-			for k := range Keys {
-				d.next[k] = p.bases[k] + call.Amounts[k]
-			}
-			if c.Flaw == AnswersEarly {
-				p.answered = committed
-			}
-			c.leave(&s, i)
-			c.request(&s, i, message{verb: decide, tx: id, record: d})
-		}
-	case returning:
-		p.pc = resolving
-	case resolving:
-		if c.Flaw == NoTombstone {
-			p.pc = restoring
-			c.request(&s, i, message{verb: unseal, key: p.metKey, tx: p.met, record: s.resolution(p.met)})
-			break
-		}
-		c.request(&s, i, message{verb: decide, tx: p.met, record: record{outcome: aborted}})
-	case unsealing:
-		if p.outcome == committed {
-			p.pc = forgetting
-			c.request(&s, i, message{verb: forget, tx: id})
-			break
-		}
-		c.again(&s, i)
-	default:
-		return
-	}
-	emit(s, fmt.Sprintf("process %d goes on", i), s.broken())
-}
-
-func keyOf(p Process) uint8 {
-	for k, n := range p.Amounts {
-		if n != 0 {
-			return uint8(k)
-		}
-	}
-	return 0
-}
-
-// request sends a message and waits for its reply.
-func (c *Config) request(s *state, process int, m message) {
-	m.process = int8(process)
-	s.send(m)
-	s.processes[process].waits++
-}
-
-func (c *Config) toEach(s *state, process int, keys uint8, m message) {
-	for k := range uint8(Keys) {
-		if keys&(1<<k) != 0 {
-			m.key = k
-			c.request(s, process, m)
+			next.send(m)
+			to(&next, func() string { return "again: " + m.String() }, "")
 		}
 	}
 }
 
-// again begins another attempt, or fails.
-func (c *Config) again(s *state, i int) {
-	p := &s.processes[i]
-	if p.answered != undecided {
-		p.pc = ended
-		return
+func (c *Config) failOver(s *state, to to) {
+	next := *s
+	next.replica.register, next.replica.records = s.registers[0], s.records
+	if next != *s {
+		to(&next, func() string { return "the replica catches up" }, "")
 	}
-	if p.attempt+1 < c.Attempts {
-		*p = process{attempt: p.attempt + 1}
-		return
-	}
-	*p = process{pc: ended, attempt: p.attempt, answered: aborted}
+	next = *s
+	next.failovers--
+	next.registers[0], next.records = s.replica.register, s.replica.records
+	to(&next, func() string { return "the server of key 0 fails over" }, "")
 }
 
-// giveUp lets a process go on without a reply.
-func (c *Config) giveUp(s *state, i int) {
-	p := &s.processes[i]
-	id := idOf(i, p.attempt)
-	switch p.pc {
-	case taking, deciding, asking, returning:
-		if c.Flaw == RestoresOwn && p.pc == taking {
-			d := record{outcome: committed}
-			for k := range Keys {
-				d.next[k] = p.bases[k] + c.Processes[i].Amounts[k]
-			}
-			p.pc = deciding
-			c.request(s, i, message{verb: decide, tx: id, record: d})
-			return
-		}
-		p.pc = asking // and so no late take of this attempt can hold a key for long
-		c.request(s, i, message{verb: decide, tx: id, record: record{outcome: aborted}})
-	case resolving, restoring, reading:
-		c.again(s, i)
-	case committing: // its own lost replies are a matter of the update of one key
-		*p = process{pc: ended, attempt: p.attempt, dead: true}
-	case unsealing, forgetting: // the sweep, or a process that meets the seal, goes on
-		p.pc = ended
-	case starting, ended:
-	}
-}
-
-// settle decides a transaction that another process has met.
-func (c *Config) settle(s *state, id txID) {
-	if s.records[id].outcome == undecided && c.Flaw != NoTombstone {
-		s.records[id] = record{outcome: aborted}
-	}
-}
-
-// resolution is how the seal of a transaction ends.
-func (s *state) resolution(id txID) record {
-	if d := s.records[id]; d.outcome != undecided {
-		return d
-	}
-	return record{outcome: aborted}
-}
-
-// sweep resolves the seals of dead processes, once all others have ended.
-func (c *Config) sweep(s state, emit emit) {
-	for i := range c.Processes {
-		if p := s.processes[i]; !p.dead && p.pc != ended {
-			return
-		}
-	}
+// sweep ends the seals of dead processes, once all others have ended.
+func (c *Config) sweep(s *state, to to) {
 	for k, r := range s.registers {
-		if r.sealed != 0 {
-			next := s
-			c.settle(&next, r.sealed)
-			c.apply(&next, message{verb: unseal, key: uint8(k), tx: r.sealed, record: next.resolution(r.sealed), process: -1})
-			emit(next, "the sweep resolves a seal", next.broken())
-		}
-	}
-}
-
-// current returns a violation unless all values are stored now.
-func (s *state) current(keys uint8, values [Keys]int8) string {
-	for k := range Keys {
-		if keys&(1<<k) != 0 && values[k] != s.truth[k] {
-			return fmt.Sprintf("key %d was read as %d, and %d was stored", k, values[k], s.truth[k])
-		}
-	}
-	return ""
-}
-
-// reply is that to a command.
-type reply struct {
-	ok      bool
-	value   int8
-	sealed  txID
-	outcome outcome
-}
-
-// apply executes a command.
-func (c *Config) apply(s *state, m message) (r reply, violation string) {
-	key := &s.registers[m.key]
-	switch m.verb {
-	case take:
-		if key.sealed == 0 || c.Flaw == TakesSealed && key.sealed != m.tx {
-			key.sealed = m.tx
-			return reply{ok: true, value: key.value}, ""
-		}
-		return reply{sealed: key.sealed}, ""
-	case decide:
-		d := &s.records[m.tx]
-		r.ok = d.outcome == undecided
-		if d.outcome == undecided || c.Flaw == Overwrites && m.record.outcome == committed {
-			if *d = m.record; d.outcome == committed {
-				violation = c.stored(s, m)
+		next := *s
+		switch r.mark {
+		case sealed:
+			d := &next.records[r.nonce.id()]
+			if d.outcome == undecided && c.Flaw != NoTombstone {
+				d.outcome = aborted
 			}
-		}
-		r.outcome = d.outcome
-		return r, violation
-	case unseal:
-		if key.sealed == m.tx || c.Flaw == UnsealsAny && key.sealed != 0 {
-			if key.sealed = 0; m.record.outcome == committed {
-				key.value = m.record.next[m.key]
-			}
-		}
-	case forget:
-		s.records[m.tx] = record{}
-	case read:
-		return reply{ok: key.sealed == 0, value: key.value, sealed: key.sealed}, ""
-	case commit:
-		if key.value == m.base && (key.sealed == 0 || c.Flaw == GuardsBlindly) {
-			if s.truth[m.key] != m.base {
-				violation = "an update of one key replaced another value than it read"
-			}
-			*key = register{value: m.base + m.record.next[m.key]}
-			s.truth[m.key] = key.value
-			return reply{ok: true}, violation
-		}
-	case none:
-	}
-	return reply{}, ""
-}
-
-// stored is the moment of a transaction: its decision.
-func (c *Config) stored(s *state, m message) string {
-	call := c.Processes[(m.tx-1)/maxAttempts]
-	for k := range Keys {
-		if call.keys()&(1<<k) == 0 {
+			c.apply(&next, message{verb: openKey, key: uint8(k), nonce: r.nonce, record: *d})
+		case moving:
+			c.apply(&next, message{verb: fill, key: second, base: r.value})
+			c.apply(&next, message{verb: markAway, key: uint8(k)})
+		default:
 			continue
 		}
-		if base := m.record.next[k] - call.Amounts[k]; base != s.truth[k] {
-			return fmt.Sprintf("a transaction of key %d was computed from %d, and %d was stored", k, base, s.truth[k])
-		}
-		s.truth[k] = m.record.next[k]
+		to(&next, func() string { return fmt.Sprintf("a sweep ends the mark of key %d", k) }, "")
 	}
-	return ""
 }
 
-// execute has a server execute the message i, and a process get the reply.
-func (c *Config) execute(s state, i int, emit emit) {
-	m := s.take(i)
-	r, violation := c.apply(&s, m)
-	if violation == "" && m.process >= 0 {
-		violation = c.replied(&s, int(m.process), m, r)
-	}
-	if violation == "" {
-		violation = s.broken()
-	}
-	emit(s, fmt.Sprintf("verb %d of %d on key %d for process %d", m.verb, m.tx, m.key, m.process), violation)
-}
-
-// replied lets a process take a reply.
-func (c *Config) replied(s *state, i int, m message, r reply) string {
-	p := &s.processes[i]
-	call := c.Processes[i]
-	p.waits--
-	switch p.pc {
-	case taking:
-		if r.ok {
-			p.got |= 1 << m.key
-			p.bases[m.key] = r.value
-		} else {
-			p.met, p.metKey = r.sealed, m.key
+// sweepDecisions deletes a decision that no seal needs, although its process may be alive, and slow.
+func (c *Config) sweepDecisions(s *state, to to) {
+	for id, d := range s.records {
+		needed := false
+		for _, r := range s.registers {
+			needed = needed || idOfSeal(r) == txID(id)
 		}
-	case deciding, asking:
-		return c.decided(s, i, call, r)
-	case resolving:
-		p.pc = restoring
-		c.request(s, i, message{verb: unseal, key: p.metKey, tx: p.met, record: s.resolution(p.met)})
-	case restoring:
-		c.again(s, i)
-	case forgetting:
-		if c.Flaw == ForgetsEarly && p.outcome == committed {
-			p.outcome = aborted // only the unseals are left
-			p.pc = unsealing
-			c.toEach(s, i, call.keys(), message{verb: unseal, tx: m.tx, record: p.record(call)})
-			return ""
-		}
-		p.pc = ended
-	case reading:
-		if !r.ok {
-			p.pc, p.met, p.metKey = resolving, r.sealed, m.key
-			return ""
-		}
-		p.pc = committing
-		c.request(s, i, message{verb: commit, key: m.key, base: r.value, record: record{next: call.Amounts}})
-	case committing:
-		if r.ok {
-			p.answered, p.pc = committed, ended
-		} else {
-			c.again(s, i)
-		}
-	case starting, returning, unsealing, ended:
-	}
-	return ""
-}
-
-// record is the decision of a process that has committed.
-func (p *process) record(call Process) record {
-	d := record{outcome: committed}
-	for k := range Keys {
-		d.next[k] = p.bases[k] + call.Amounts[k]
-	}
-	return d
-}
-
-// decided takes the decision and answers the caller.
-func (c *Config) decided(s *state, i int, call Process, r reply) string {
-	p := &s.processes[i]
-	id, o := idOf(i, p.attempt), r.outcome
-	if call.Kind == ReadAll && p.got == call.keys() && p.met == 0 {
-		// If the tombstone is of a resolver, the values may be of two moments.
-		if r.ok || c.Flaw == TrustsAnyTombstone {
-			if violation := s.current(call.keys(), p.bases); violation != "" {
-				return violation
-			}
-			p.answered = committed
+		if d.outcome != undecided && !needed {
+			next := *s
+			next.records[id] = record{}
+			to(&next, func() string { return fmt.Sprintf("a sweep deletes the decision %v, %v", txID(id).nonce(0), d.outcome) }, "")
 		}
 	}
-	if p.answered == committed && o != committed && call.Kind == Transact {
-		return "a caller was told that an aborted transaction is stored"
-	}
-	p.outcome = o
-	d := record{outcome: aborted}
-	if o == committed {
-		p.answered = committed
-		d = p.record(call)
-		if c.Flaw == ForgetsEarly {
-			p.pc = forgetting
-			c.request(s, i, message{verb: forget, tx: id})
-			return ""
-		}
-	}
-	p.pc, p.met = unsealing, 0
-	c.toEach(s, i, call.keys(), message{verb: unseal, tx: id, record: d})
-	return ""
 }
