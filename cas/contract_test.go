@@ -33,11 +33,18 @@ func TestContract(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			b := contract.Bench{
-				Proxy: proxytest.Config{Profile: profile, InMemory: true, Engines: 2},
-				Open:  func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
+				Proxy:   proxytest.Config{Profile: profile, InMemory: true, Engines: 2},
+				Open:    func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
+				OneSlot: true,
 			}
-			if profile.Server() {
+			if profile.Server() || profile.Slots() == 0 { // else nothing keeps the keys of a transaction together
 				b.Proxy.Engines = 1
+			}
+			if profile.Check("EVAL", "return 1", "1", "k") != nil {
+				b.Open = func(rdb *redis.Client) rmw.Store {
+					rdb.AddHook(proxycompat.Hook(profile))
+					return cas.New(rdb, cas.Config{})
+				}
 			}
 			if name == "redis@3.2" { // the first write finds out that KEEPTTL is missing, and calls fn twice
 				b.Open = func(rdb *redis.Client) rmw.Store {

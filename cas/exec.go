@@ -25,8 +25,13 @@ var hashScript string
 // rmw.ErrOutcomeUnknown.
 func (s *Store) exec(ctx context.Context, tx *redis.Tx, c change) error {
 	old := s.old.Load()
+	return s.execute(ctx, tx, commands(ctx, c, old), old)
+}
+
+// execute sends MULTI, the commands and EXEC. Without old, the first one may be a SET with KEEPTTL.
+func (s *Store) execute(ctx context.Context, tx *redis.Tx, all []redis.Cmder, old bool) error {
 	pipe := tx.TxPipeline()
-	if err := pipe.BatchProcess(ctx, commands(ctx, c, old)...); err != nil {
+	if err := pipe.BatchProcess(ctx, all...); err != nil {
 		return err
 	}
 	cmds, err := pipe.Exec(ctx)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -33,6 +34,8 @@ type Store struct {
 	old     atomic.Bool  // the server has no SET … KEEPTTL
 	watches atomic.Bool  // a key could be watched
 	fields  fieldExpiry
+
+	decisions decisions
 }
 
 var _ rmw.Store = (*Store)(nil)
@@ -47,6 +50,7 @@ const tries = 3
 // then forgets their updates. A wrapper that hides a Ring is not recognized.
 func New(rdb Client, cfg Config) *Store {
 	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
+	s.decisions.store = uuid.NewString()
 	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, fmt.Errorf("%w: cas.New needs a client, not nil", rmw.ErrInvalid))
 	} else {
@@ -94,6 +98,12 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 			return rmw.Value{}, fail("read", key, 0, err)
 		}
 		v, err := r.value()
+		if errors.As(err, new(otherKind)) {
+			var again bool
+			if v, again, err = s.shown(ctx, key, err); again && err == nil {
+				continue
+			}
+		}
 		switch {
 		case err == nil:
 			return v, nil
@@ -113,6 +123,9 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if fn == nil {
 		return rmw.Result{}, fail("update", key, 0, fmt.Errorf("%w: the UpdateFunc is nil", rmw.ErrInvalid))
 	}
+	if err := rmw.CheckTx(ctx, s, key.Name); err != nil {
+		return rmw.Result{}, fail("update", key, 0, err)
+	}
 	u := &update{Store: s, key: key, fn: fn}
 	var o redisx.Outage
 	for broken := 0; ; {
@@ -127,6 +140,10 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 			}
 			if err := u.backOff(ctx); err != nil {
 				return u.failed("exec", redisx.Because(rmw.ErrContended, err))
+			}
+		case errors.As(err, new(otherKind)):
+			if err := s.open(ctx, key, err); err != nil {
+				return u.failed("read", err)
 			}
 		case errors.As(err, new(aborted)):
 			return rmw.Result{Attempts: u.attempts, Waited: u.waited}, errors.Unwrap(err)
