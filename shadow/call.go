@@ -21,8 +21,9 @@ type call struct {
 	written   bool
 	err       error // fn's own: a refusal
 
-	fn   rmw.UpdateFunc // of a pure operation
-	seed *seed
+	fn      rmw.UpdateFunc // of a pure operation
+	seed    *seed
+	several *several // of an update of several keys, of which key is the first; old and next are its parts' then
 
 	at      time.Duration // the end of the call, since Store.epoch
 	ended   time.Time     // the same; set by the dispatcher
@@ -32,6 +33,17 @@ type call struct {
 	bytes   int64
 
 	concerned int32 // comparators that compare it
+}
+
+// size is about the memory of a call.
+func (c *call) size() int64 {
+	n := c.old.ApproxSize() + c.next.ApproxSize() + len(c.key.Name)
+	if c.several != nil {
+		for _, change := range c.several.changes {
+			n += change.Before.ApproxSize() + change.After.ApproxSize() + len(change.Key.Name)
+		}
+	}
+	return int64(n)
 }
 
 func (c *call) refused() bool { return c.err != nil }

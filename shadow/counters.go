@@ -21,6 +21,7 @@ type counters struct {
 	cfg        Config
 	redactor   *diff.Redactor
 	operations atomic.Pointer[map[opName]*operation] // replaced, never changed
+	compare    map[string]*comparison                // by domain; "" is that of all others
 	panicked   sync.Once
 
 	mu       sync.Mutex
@@ -78,15 +79,27 @@ var comparators = report.Comparators()
 
 func newCounters(cfg Config) *counters {
 	c := &counters{
-		cfg: cfg, started: time.Now(), redactor: diff.NewRedactor(cfg.RedactSecret),
+		cfg: cfg, compare: map[string]*comparison{"": newComparison(cfg, "")},
+		started: time.Now(), redactor: diff.NewRedactor(cfg.RedactSecret),
 		dirty: map[string]*report.DirtyKey{},
 		health: report.Health{
 			Legacy: report.PathHealth{Errors: map[string]int64{}}, Candidate: report.PathHealth{Errors: map[string]int64{}},
 			Breaker: "closed",
 		},
 	}
+	for domain := range cfg.Domains {
+		c.compare[domain] = newComparison(cfg, domain)
+	}
 	c.operations.Store(&map[opName]*operation{})
 	return c
+}
+
+// comparison returns the comparison of the values of a domain.
+func (c *counters) comparison(domain string) *comparison {
+	if of := c.compare[domain]; of != nil {
+		return of
+	}
+	return c.compare[""]
 }
 
 // operation finds or creates the counters of an operation. Only its first call takes the
@@ -109,7 +122,7 @@ func (c *counters) operation(domain, name string) *operation {
 		return op
 	}
 	op := &operation{
-		id: id, compare: newComparison(c.cfg, domain), pure: slices.Contains(c.cfg.Pure, id.domain+"/"+id.name),
+		id: id, compare: c.comparison(domain), pure: slices.Contains(c.cfg.Pure, id.domain+"/"+id.name),
 	}
 	op.restart()
 	grown := maps.Clone(present)
@@ -131,7 +144,7 @@ func (op *operation) restart() {
 }
 
 // Reset restarts the counts of an operation, for example after a change of its code. domain is a Key.Label;
-// operation is a name of [rmw.WithOperation], or "update" or "read" for a call without one.
+// operation is a name of [rmw.WithOperation], or "update", "transact" or "read" for a call without one.
 func (s *Store) Reset(domain, operation string) {
 	c := s.counters
 	c.mu.Lock()

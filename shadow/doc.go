@@ -25,6 +25,11 @@
 //     the key. Its fn takes as long as on the serving path, from 10 ms to a quarter of
 //     Config.Timeout. Only the free run finds lost updates.
 //
+// An update of several keys ([rmw.Transact]) is compared like one of a single key. The seeded replay plays it back in one
+// Transact of scratch keys, and compares each key. The free run commits to the chains of all keys that were written, in one
+// Transact: a commit that is missing in one of them is a lost update. The label and the name of the first key decide on the
+// domain of the operation and on the sampling.
+//
 // The shadow moves no data. Package cutover moves it, and its operate.Verify looks at every key
 // of both stores.
 //
@@ -40,7 +45,7 @@
 // # Cost and safety
 //
 // A sampled call costs its caller two readings of the clock, two hashes and a place in a
-// queue. It allocates nothing and never waits, in any state of the other store. When
+// queue. It allocates nothing, unless it updates several keys, and never waits, in any state of the other store. When
 // the queue is full, by count or by bytes, the Store drops calls and counts them. The hidden
 // path has its own workers, time limits, rate limit and circuit breaker; a panic there is
 // counted, and [slog.Default] gets the stack of the first one. [Store.Kill] switches everything

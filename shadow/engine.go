@@ -76,7 +76,7 @@ func (e *engine) concerns(i int, c *call) bool { return e.active[i] && (i == 0 |
 
 // record takes a call from its caller. It must be quick and must not allocate.
 func (e *engine) record(c *call, failed report.Reason, err error) {
-	c.bytes = int64(c.old.ApproxSize() + c.next.ApproxSize() + len(c.key.Name))
+	c.bytes = c.size()
 	reason := ""
 	if failed != "" {
 		reason = reasonName(err) // may call methods of the user's error: not under the lock

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/shadow/internal/diff"
 	"github.com/unwatch/unwatch/shadow/report"
 )
@@ -16,6 +17,8 @@ type finding struct {
 	differences []diff.Difference
 	more        int
 	explain     string
+	at          rmw.Key             // the key, if the call is an update of several
+	also        []finding           // of the other keys of the call, of the same class
 	key         string              // as the report shows it
 	redacted    []report.Difference // likewise, if a sample is wanted
 
@@ -51,7 +54,14 @@ func (c *counters) redact(f *finding, about *call, comparator report.Comparator)
 	if f.matches() {
 		return
 	}
-	f.key = c.keyName(about.key)
+	for i := range f.also {
+		c.redact(&f.also[i], about, comparator)
+	}
+	key := about.key
+	if f.at.Name != "" {
+		key = f.at
+	}
+	f.key = c.keyName(key)
 	if !c.wantsSample(about, comparator, f) {
 		return
 	}
@@ -107,6 +117,9 @@ func (c *counters) settle(it *item, comparator report.Comparator, f finding) {
 	}
 	minute.Compared++
 	c.foundLocked(it.call, comparator, f)
+	for _, other := range f.also {
+		c.foundLocked(it.call, comparator, other)
+	}
 }
 
 // bounded limits a map of names that users choose.

@@ -41,13 +41,14 @@ type chain struct {
 // ack is an acknowledged commit.
 type ack struct {
 	*item
-	n         int64 // its place in the chain
+	of        *together // the update of several keys, if the item is a part of one
+	n         int64     // its place in the chain
 	id        string
 	contended bool
 	began, at time.Time // of the update
 }
 
-func contended(res rmw.Result) bool { return res.Attempts > 1 || res.Waited > 0 }
+func contended(attempts int, waited time.Duration) bool { return attempts > 1 || waited > 0 }
 
 const (
 	auditAfter    = time.Second
@@ -66,6 +67,35 @@ func (f *free) race(it *item) {
 	if playsConflict(it.id) && f.conflict(it) {
 		return
 	}
+	if it.several != nil {
+		f.raceTogether(it)
+		return
+	}
+	l := f.newLink(it)
+	a := ack{item: it, id: l.id, began: time.Now()}
+	res, err := f.hidden.update(l.key, l.run)
+	a.at = time.Now()
+	if err != nil {
+		f.settle(it, report.Free, f.hidden.failure(it.call, err, "an update of a scratch key"))
+		return
+	}
+	a.n, a.contended = l.after.n, contended(res.Attempts, res.Waited)
+	f.recordCommit(a, res.Waited)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.committedLocked(l, a)
+}
+
+// recordCommit records the latency of an update.
+func (f *free) recordCommit(a ack, waited time.Duration) {
+	f.counters.locked(func(h *report.Health) {
+		a.op.Candidate.Record(a.at.Sub(a.began))
+		h.LockWait.Record(waited)
+	})
+}
+
+// newLink returns the update that appends a link for a call.
+func (f *free) newLink(it *item) *linkUpdate {
 	kind := "" // a key may change its kind, a chain does not
 	if it.key.Kind == rmw.KindHash {
 		kind = "hash"
@@ -76,19 +106,7 @@ func (f *free) race(it *item) {
 	if f.byKey(l) {
 		l.key.TTL = freeTTL
 	}
-	a := ack{item: it, id: l.id, began: time.Now()}
-	res, err := f.hidden.update(l.key, l.run)
-	a.at = time.Now()
-	if err != nil {
-		f.settle(it, report.Free, f.hidden.failure(it.call, err, "an update of a scratch key"))
-		return
-	}
-	a.n, a.contended = l.after.n, contended(res)
-	f.counters.locked(func(h *report.Health) {
-		it.op.Candidate.Record(a.at.Sub(a.began))
-		h.LockWait.Record(res.Waited)
-	})
-	f.committed(l, a)
+	return l
 }
 
 // byKey reports whether an update is to set the expiry by the key's TTL. The two ways take
@@ -131,11 +149,9 @@ func (l *linkUpdate) run(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 	return next.WithTTL(ttl), nil
 }
 
-// committed adds an acknowledged commit, and looks for the earlier ones in the link that it
+// committedLocked adds an acknowledged commit, and looks for the earlier ones in the link that it
 // was computed from.
-func (f *free) committed(l *linkUpdate, a ack) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *free) committedLocked(l *linkUpdate, a ack) {
 	c := f.chains[l.key.Name]
 	if c == nil {
 		c = &chain{key: l.key}
@@ -183,11 +199,21 @@ func (f *free) checkLocked(c *chain, seen link, read time.Time) {
 }
 
 // unknown settles a commit without a visible place in the chain.
-func (f *free) unknown(a ack) { f.settle(a.item, report.Free, finding{class: report.Match}) }
+func (f *free) unknown(a ack) {
+	if a.of != nil {
+		f.settlePartLocked(a, finding{class: report.Match}, false)
+		return
+	}
+	f.settle(a.item, report.Free, finding{class: report.Match})
+}
 
 // audited settles a commit with a known place in the chain.
 func (f *free) audited(a ack, result finding) {
 	result.legacy, result.candidate = "committed", "committed"
+	if a.of != nil {
+		f.settlePartLocked(a, result, true)
+		return
+	}
 	f.counters.locked(func(*report.Health) {
 		a.op.Audited++
 		if a.contended {
@@ -320,7 +346,11 @@ func (f *free) sweep() {
 	defer f.mu.Unlock()
 	for _, c := range f.chains {
 		for _, a := range c.acks {
-			f.settle(a.item, report.Free, finding{missed: notcompared.DroppedMode})
+			if a.of == nil {
+				f.settle(a.item, report.Free, finding{missed: notcompared.DroppedMode})
+			} else {
+				f.settlePartLocked(a, finding{missed: notcompared.DroppedMode}, false)
+			}
 		}
 	}
 	clear(f.chains)

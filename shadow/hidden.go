@@ -79,6 +79,14 @@ func (h *hiddenPath) update(key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err
 	return res, err
 }
 
+func (h *hiddenPath) transact(keys []rmw.Key, fn rmw.TxFunc) (res rmw.TxResult, err error) {
+	err = h.call(func(ctx context.Context) (err error) {
+		res, err = rmw.Transact(ctx, h.store, fn, keys...)
+		return err
+	})
+	return res, err
+}
+
 func (h *hiddenPath) read(key rmw.Key) (v rmw.Value, err error) {
 	err = h.call(func(ctx context.Context) (err error) {
 		v, err = h.store.Read(ctx, key)

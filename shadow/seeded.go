@@ -51,38 +51,58 @@ type trial struct {
 	expires bool          // see expiry
 }
 
-// seeded compares a call by a replay on the same input.
-func (e *engine) seeded(it *item) {
+// newTrial returns the trial of a call, with an id for its scratch key.
+func (e *engine) newTrial(it *item, id string) *trial {
 	t := &trial{engine: e, it: it, began: time.Now(), key: it.key, want: it.old}
-	t.key.Name = scratch("seed", it.key, e.idOf(it))
+	t.key.Name = scratch("seed", it.key, id)
 	t.expires = it.written && !it.old.Exists() && t.expiry() == rmw.NoTTL
 	if it.written {
 		t.want = it.next
 	}
+	return t
+}
+
+// seeded compares a call by a replay on the same input.
+func (e *engine) seeded(it *item) {
+	if it.several != nil {
+		e.settle(it, report.Seeded, e.seededSeveral(it))
+		return
+	}
+	t := e.newTrial(it, e.idOf(it))
 	f := t.run()
 	if f.class.Blocks() && it.nondeterministic(e.ctx) {
-		f.class = report.Nondeterministic
-		f.explain = "the operation is registered as pure, but returned another result on the same input: " +
-			"it must take time, ids and random numbers from EnvOf"
+		f.class, f.explain = report.Nondeterministic, notPure
 	}
 	e.settle(it, report.Seeded, f)
 }
 
+const notPure = "the operation is registered as pure, but returned another result on the same input: " +
+	"it must take time, ids and random numbers from EnvOf"
+
 // run returns the finding of the trial.
 func (t *trial) run() finding {
-	if t.it.old.Exists() {
-		var err error
-		if t.input, err = t.hidden.update(t.key, always(driver.Untraced(t.it.old).WithTTL(seedTTL))); err != nil {
-			return t.hidden.failure(t.it.call, err, "the scratch key could not be written")
-		}
+	if err := t.prepare(); err != nil {
+		return t.hidden.failure(t.it.call, err, noInput)
 	}
-	// The key would expire, unless the update removed its expiry.
-	defer func() { _, _ = t.hidden.update(t.key, always(rmw.Value{})) }()
+	defer t.remove()
 	if t.it.read {
 		return t.read()
 	}
 	return t.update()
 }
+
+const noInput = "the scratch key could not be written"
+
+// prepare writes the input.
+func (t *trial) prepare() (err error) {
+	if t.it.old.Exists() {
+		t.input, err = t.hidden.update(t.key, always(driver.Untraced(t.it.old).WithTTL(seedTTL)))
+	}
+	return err
+}
+
+// remove deletes the scratch key: it would expire, unless the update removed its expiry.
+func (t *trial) remove() { _, _ = t.hidden.update(t.key, always(rmw.Value{})) }
 
 func (t *trial) read() finding {
 	began := time.Now()
@@ -106,12 +126,14 @@ func (t *trial) judgeInput(got rmw.Value, explain string) finding {
 	return t.lostWrite(c.judge(c.old, got, explain), c.op.compare, t.key, t.input, rmw.Value{}, c.old, got)
 }
 
+func (t *trial) recordLatency(took time.Duration) { t.engine.recordLatency(t.it, took-t.inFn) }
+
 // recordLatency records the latency of an operation that the free run does not measure.
-func (t *trial) recordLatency(took time.Duration) {
-	if t.it.written && t.active[index(report.Free)] {
+func (e *engine) recordLatency(it *item, took time.Duration) {
+	if it.written && e.active[index(report.Free)] {
 		return
 	}
-	t.counters.locked(func(*report.Health) { t.it.op.Candidate.Record(took - t.inFn) })
+	e.counters.locked(func(*report.Health) { it.op.Candidate.Record(took) })
 }
 
 func (t *trial) update() finding {
@@ -122,14 +144,24 @@ func (t *trial) update() finding {
 	case errors.Is(err, errInput):
 		return t.judgeInput(t.given, "the path stored a value and gives another one to the update")
 	case c.refused() && err == nil:
-		return finding{
-			class: report.ErrorClass, legacy: c.outcome(), candidate: "ok",
-			explain: "the serving path returned the operation's refusal, the one in the shadow succeeded",
-		}
+		return c.notRefused()
 	case err != nil && !(c.refused() && passesOn(err, c.err)):
 		return t.hidden.failure(c, err, "an update")
 	}
 	t.recordLatency(time.Since(began))
+	return t.left(res)
+}
+
+func (c *call) notRefused() finding {
+	return finding{
+		class: report.ErrorClass, legacy: c.outcome(), candidate: "ok",
+		explain: "the serving path returned the operation's refusal, the one in the shadow succeeded",
+	}
+}
+
+// left compares the value and the expiry that the update left.
+func (t *trial) left(res rmw.Result) finding {
+	c := t.it.call
 	v, left, err := t.hidden.readTTL(t.key)
 	if err != nil {
 		return t.hidden.failure(c, err, "a read after the update")

@@ -51,7 +51,7 @@ func New(legacy, candidate rmw.Store, cfg Config) *Store {
 	return s
 }
 
-var _ rmw.Store = (*Store)(nil)
+var _ rmw.Transactor = (*Store)(nil)
 
 // Unwrap returns the serving path.
 func (s *Store) Unwrap() rmw.Store { return s.serving }
