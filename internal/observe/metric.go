@@ -67,6 +67,7 @@ var (
 	waits = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 60}
 	few   = []float64{1, 2, 3, 5, 10, 100}
 	sizes = []float64{2, 4, 8, 16, 32, 64, 128, 256}
+	keys  = []float64{1, 2, 3, 4, 8, 16, 32, 64}
 )
 
 // The metrics.
@@ -81,6 +82,14 @@ var (
 		"calls of fn in an Update that called fn", []Attribute{Path, OpName}, few}
 	UpdatesUnknown = &Metric{"unwatch.updates.unknown", Counter, "{update}",
 		"updates that ended in rmw.ErrOutcomeUnknown: alert on any", []Attribute{Path}, nil}
+	TransactDuration = &Metric{"unwatch.transact.duration", Histogram, "s",
+		"duration of a Transact", []Attribute{Path, OpName, ErrorType}, calls}
+	TransactWait = &Metric{"unwatch.transact.wait", Histogram, "s",
+		"waits of a Transact for other writers", []Attribute{Path, OpName}, waits}
+	TransactAttempts = &Metric{"unwatch.transact.attempts", Histogram, "{attempt}",
+		"calls of fn in a Transact", []Attribute{Path, OpName}, few}
+	TransactKeys = &Metric{"unwatch.transact.keys", Histogram, "{key}",
+		"keys of a Transact", []Attribute{Path, OpName}, keys}
 
 	LockWait = &Metric{"unwatch.lock.wait", Histogram, "s",
 		"time from the call for a lock to its grant or refusal", []Attribute{Backend, OpName, ErrorType}, waits}
@@ -114,6 +123,7 @@ var (
 func Metrics() []*Metric {
 	return []*Metric{
 		UpdateDuration, ReadDuration, UpdateWait, UpdateAttempts, UpdatesUnknown,
+		TransactDuration, TransactWait, TransactAttempts, TransactKeys,
 		LockWait, LockHold, LocksHeld, LockWaiters, LocksLost, LockJeopardy, CommitUpdates,
 		LockRenewals, LockPolls, CommitConflicts, UpdatesCombined, CircuitOpen,
 	}

@@ -106,6 +106,93 @@ func TestUpdates(t *testing.T) {
 	})
 }
 
+// A Transact is recorded with the operation of its first key and the number of its keys.
+func TestTransacts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m memory
+		store := rmw.Chain(rmwtest.NewMemory(), NewRecorder(m.open, Options{}).Updates("memory"))
+		m.take()
+		assert.NotContains(t, m.opened, "unwatch.transact.duration{memory  ok}", "until the first")
+		ctx := rmw.WithOperation(t.Context(), "join")
+		a, b, late := rmw.Key{Name: "a", Label: "room"}, rmw.Key{Name: "b", Label: "member"}, rmw.Key{Name: "c"}
+
+		_, err := rmw.Transact(ctx, store, func(_ context.Context, tx *rmw.Tx) error {
+			time.Sleep(2 * time.Second)
+			tx.Put(late, rmw.String("x"))
+			return nil
+		}, a, b)
+		require.NoError(t, err)
+		assert.Equal(t, []string{
+			"transact.attempts{memory room/join} 1", "transact.duration{memory room/join ok} 2",
+			"transact.keys{memory room/join} 3", "transact.wait{memory room/join} 0",
+		}, m.take())
+		for _, reason := range Reasons() {
+			assert.Contains(t, m.opened, "unwatch.transact.duration{memory  "+reason+"}")
+		}
+
+		refusal := errors.New("sold out")
+		_, err = rmw.Transact(t.Context(), store, func(context.Context, *rmw.Tx) error { return refusal }, b, a)
+		require.Same(t, refusal, err)
+		assert.Equal(t, []string{
+			"transact.attempts{memory member} 1", "transact.duration{memory member fn} 0",
+			"transact.keys{memory member} 2", "transact.wait{memory member} 0",
+		}, m.take())
+
+		_, err = rmw.Transact(t.Context(), store, nil)
+		require.ErrorIs(t, err, rmw.ErrInvalid)
+		assert.Equal(t, []string{
+			"transact.duration{memory  invalid} 0", "transact.keys{memory } 0", "transact.wait{memory } 0",
+		}, m.take())
+
+		assert.PanicsWithValue(t, "of fn", func() {
+			_, _ = rmw.Transact(t.Context(), store, func(context.Context, *rmw.Tx) error { panic("of fn") }, b)
+		})
+		assert.Equal(t, []string{"transact.duration{memory member panic} 0", "transact.keys{memory member} 1"}, m.take())
+
+		_, err = rmw.Transact(t.Context(), NewRecorder(m.open, Options{}).Updates("p")(fails{}), nil, a)
+		require.ErrorIs(t, err, rmw.ErrUnsupported)
+		assert.Contains(t, m.take(), "transact.duration{p room unsupported} 0")
+	})
+}
+
+// unknown is a Store whose updates of several keys end in the error.
+type unknown struct {
+	rmw.Store
+	err error
+}
+
+func (s unknown) Transact(context.Context, []rmw.Key, rmw.TxFunc) (rmw.TxResult, error) {
+	return rmw.TxResult{Attempts: 3, Waited: time.Second}, s.err
+}
+
+func TestUnknownTransactsAreCounted(t *testing.T) {
+	for of, want := range map[*rmw.Error]int{
+		{Reason: rmw.ErrOutcomeUnknown, Op: "transact", Key: "late"}: 1,
+		{Reason: rmw.ErrOutcomeUnknown, Op: "commit", Key: "b"}:      1,
+		{Reason: rmw.ErrOutcomeUnknown, Op: "update", Key: "inner"}:  0,
+		{Reason: rmw.ErrUnavailable, Op: "transact", Key: "a"}:       0,
+	} {
+		var m memory
+		store := NewRecorder(m.open, Options{}).Updates("p")(unknown{err: of})
+		m.take()
+		_, err := rmw.Transact(t.Context(), store, nil, rmw.Key{Name: "a"}, rmw.Key{Name: "b"})
+		require.Same(t, of, err)
+		told := m.take()
+		assert.Contains(t, told, "transact.attempts{p } 3")
+		assert.Contains(t, told, "transact.wait{p } 1")
+		assert.Equal(t, want == 1, slices.Contains(told, "updates.unknown{p} 1"), "%v", of)
+	}
+}
+
+// The middleware keeps the contract of the Store.
+func TestContract(t *testing.T) {
+	rmwtest.RunFake(t, func(*testing.T) rmwtest.Target {
+		m := rmwtest.NewMemory()
+		measure := NewRecorder(new(memory).open, Options{}).Updates("p")
+		return rmwtest.Target{Direct: m, Faults: m, Open: func() rmw.Store { return measure(m) }}
+	})
+}
+
 // fails is a Store whose updates fail.
 type fails struct {
 	rmw.Store

@@ -18,7 +18,8 @@
 //
 // # Spans
 //
-// An Update is a span "unwatch.update", around fn and all attempts; the operation follows in its name. Its status is Error if the Store
+// An Update is a span "unwatch.update", around fn and all attempts; the operation follows in its name. A Transact is a span
+// "unwatch.transact", with the operation of its first key and the number of its keys. Its status is Error if the Store
 // failed or fn panicked. A refusal by fn is no Error; its error.type is "fn". The text of an error, which
 // names a key, is in no span.
 //

@@ -28,7 +28,7 @@ type Config struct {
 	// own; further ones are "other". Default 32.
 	MaxOperations int
 
-	// Keys adds the names of keys and locks to spans, as unwatch.key and unwatch.lock.name. Default
+	// Keys adds the names of keys and locks to spans, as unwatch.key, unwatch.keys and unwatch.lock.name. Default
 	// false: no name leaves the process.
 	Keys bool
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Updates returns a middleware that measures each Update and Read, and makes each Update a span. path names
+// Updates returns a middleware that measures each Update, Transact and Read, and makes each Update and Transact a span. path names
 // the Store, as "lockupdate" or "cas". Errors and panics of fn pass through, and are counted as "fn" and "panic".
 func (t *Telemetry) Updates(path string) rmw.Middleware {
 	measure := t.recorder.Updates(path)
@@ -34,16 +34,19 @@ type traced struct {
 func (s *traced) Unwrap() rmw.Store { return s.Store }
 
 func (s *traced) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (res rmw.Result, err error) {
-	name := "unwatch.update"
 	operation := observe.Operation(ctx, key)
-	if operation != "" {
-		name += " " + operation
-	}
-	ctx, span := s.tracer.Start(ctx, name)
+	ctx, span := s.start(ctx, "unwatch.update", operation)
 	reason := observe.Panic
 	defer func() {
 		if span.IsRecording() {
-			s.describe(span, key, operation, res, reason)
+			span.SetAttributes(
+				attribute.String("unwatch.path", s.path),
+				attribute.Int(observe.UpdateAttempts.Name, res.Attempts),
+				attribute.Float64(observe.UpdateWait.Name, res.Waited.Seconds()))
+			if s.keys {
+				span.SetAttributes(attribute.String("unwatch.key", observe.Valid(key.Name)))
+			}
+			outcome(span, operation, reason)
 		}
 		span.End()
 	}()
@@ -52,15 +55,49 @@ func (s *traced) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (re
 	return res, err
 }
 
-func (s *traced) describe(span trace.Span, key rmw.Key, operation string, res rmw.Result, reason string) {
-	span.SetAttributes(
-		attribute.String("unwatch.path", s.path),
-		attribute.Int(observe.UpdateAttempts.Name, res.Attempts),
-		attribute.Float64(observe.UpdateWait.Name, res.Waited.Seconds()))
-	if s.keys {
-		span.SetAttributes(attribute.String("unwatch.key", observe.Valid(key.Name)))
+// Transact implements [rmw.Transactor] if a Store below does.
+func (s *traced) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (res rmw.TxResult, err error) {
+	operation := observe.Operation(ctx, observe.First(keys))
+	ctx, span := s.start(ctx, "unwatch.transact", operation)
+	reason := observe.Panic
+	defer func() {
+		if span.IsRecording() {
+			span.SetAttributes(
+				attribute.String("unwatch.path", s.path),
+				attribute.Int(observe.TransactKeys.Name, observe.Keys(keys, res)),
+				attribute.Int(observe.TransactAttempts.Name, res.Attempts),
+				attribute.Float64(observe.TransactWait.Name, res.Waited.Seconds()))
+			if s.keys {
+				span.SetAttributes(attribute.StringSlice("unwatch.keys", names(keys, res)))
+			}
+			outcome(span, operation, reason)
+		}
+		span.End()
+	}()
+	res, err = rmw.Transact(ctx, s.Store, fn, keys...)
+	reason = observe.Reason(err)
+	return res, err
+}
+
+func (s *traced) start(ctx context.Context, name, operation string) (context.Context, trace.Span) {
+	if operation != "" {
+		name += " " + operation
 	}
-	outcome(span, operation, reason)
+	return s.tracer.Start(ctx, name)
+}
+
+// names returns the names of the keys of a Transact; of one that failed, of those in the call.
+func names(keys []rmw.Key, res rmw.TxResult) (all []string) {
+	for _, c := range res.Changes {
+		all = append(all, observe.Valid(c.Key.Name))
+	}
+	if all != nil {
+		return all
+	}
+	for _, key := range keys {
+		all = append(all, observe.Valid(key.Name))
+	}
+	return all
 }
 
 // outcome sets the attributes and the status that all spans have.

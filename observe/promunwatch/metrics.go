@@ -79,7 +79,7 @@ func New(registry prometheus.Registerer, cfg Config) (*Metrics, error) {
 // plain is the error of a registry, without the collector that an AlreadyRegisteredError holds.
 func plain(err error) error { return errors.New(err.Error()) }
 
-// Updates returns a middleware that measures each Update and Read. path names the Store, as
+// Updates returns a middleware that measures each Update, Transact and Read. path names the Store, as
 // "lockupdate" or "cas". Errors and panics of fn pass through, and are counted as "fn" and "panic".
 func (m *Metrics) Updates(path string) rmw.Middleware {
 	return m.recorder.Updates(path)

@@ -202,7 +202,7 @@ func TestOperationsAreBounded(t *testing.T) {
 
 // docs/observe.md has these numbers. In a scrape, a histogram is a series for each bucket, its sum and its count.
 func TestSeriesCount(t *testing.T) {
-	series := func(cfg promunwatch.Config, operations ...string) (n int) {
+	series := func(cfg promunwatch.Config, several bool, operations ...string) (n int) {
 		m, registry := newMetrics(t, cfg)
 		store, observer := m.Updates("p")(rmwtest.NewMemory()), m.Locks("s")
 		require.NoError(t, m.Stats("p", lockupdate.New(nil, lockupdate.Config{})))
@@ -214,6 +214,12 @@ func TestSeriesCount(t *testing.T) {
 			require.NoError(t, err)
 			observer(ctx, lock.Event{Kind: lock.EventAcquired})
 		}
+		for _, operation := range slices.Concat([]string{""}, operations, cfg.Operations) {
+			if several {
+				_, err := rmw.ReadAll(rmw.WithOperation(t.Context(), operation), store, rmw.Key{Name: "k"})
+				require.NoError(t, err)
+			}
+		}
 		for line := range strings.Lines(exposition(t, registry)) {
 			if !strings.HasPrefix(line, "#") {
 				n++
@@ -221,9 +227,12 @@ func TestSeriesCount(t *testing.T) {
 		}
 		return n
 	}
-	none := series(promunwatch.Config{})
-	listed, seen := series(promunwatch.Config{Operations: []string{"a"}})-none, series(promunwatch.Config{}, "a")-none
-	page := fmt.Sprintf("%d series, %d more for each of `Config.Operations`, and %d for each other operation", none, listed, seen)
+	listing := promunwatch.Config{Operations: []string{"a"}}
+	none, listed, seen := series(promunwatch.Config{}, false), series(listing, false), series(promunwatch.Config{}, false, "a")
+	page := fmt.Sprintf("%d series, %d more for each of `Config.Operations`, and %d for each other operation", none, listed-none, seen-none)
+	first := series(promunwatch.Config{}, true) - none
+	page += fmt.Sprintf(". Transacts add %d, %d and %d to these", first,
+		series(listing, true)-listed-first, series(promunwatch.Config{}, true, "a")-seen-first)
 	text, err := os.ReadFile("../../docs/observe.md")
 	require.NoError(t, err)
 	assert.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), page), "the page does not say: %s", page)
@@ -232,7 +241,8 @@ func TestSeriesCount(t *testing.T) {
 // All buckets are those of the page.
 func TestBuckets(t *testing.T) {
 	m, registry := newMetrics(t, promunwatch.Config{})
-	m.Updates("p")
+	_, err := rmw.ReadAll(t.Context(), m.Updates("p")(rmwtest.NewMemory()), rmw.Key{Name: "k"})
+	require.NoError(t, err)
 	m.Locks("s")
 	m.Events("p")
 	buckets := map[string][]string{}
@@ -250,11 +260,15 @@ func TestBuckets(t *testing.T) {
 		slices.Sort(names)
 	}
 	assert.Equal(t, map[string][]string{
-		"0.001 0.005 0.01 0.05 0.1 0.5 1 5 10 +Inf": {"unwatch_read_duration_seconds", "unwatch_update_duration_seconds"},
-		"0.001 0.005 0.01 0.05 0.1 0.5 1 5 10 60 +Inf": {
-			"unwatch_lock_hold_seconds", "unwatch_lock_jeopardy_seconds", "unwatch_lock_wait_seconds", "unwatch_update_wait_seconds",
+		"0.001 0.005 0.01 0.05 0.1 0.5 1 5 10 +Inf": {
+			"unwatch_read_duration_seconds", "unwatch_transact_duration_seconds", "unwatch_update_duration_seconds",
 		},
-		"1 2 3 5 10 100 +Inf":         {"unwatch_update_attempts"},
+		"0.001 0.005 0.01 0.05 0.1 0.5 1 5 10 60 +Inf": {
+			"unwatch_lock_hold_seconds", "unwatch_lock_jeopardy_seconds", "unwatch_lock_wait_seconds", "unwatch_transact_wait_seconds",
+			"unwatch_update_wait_seconds",
+		},
+		"1 2 3 5 10 100 +Inf":         {"unwatch_transact_attempts", "unwatch_update_attempts"},
+		"1 2 3 4 8 16 32 64 +Inf":     {"unwatch_transact_keys"},
 		"2 4 8 16 32 64 128 256 +Inf": {"unwatch_commit_updates"},
 	}, got)
 }
@@ -316,6 +330,10 @@ func (still) Update(context.Context, rmw.Key, rmw.UpdateFunc) (rmw.Result, error
 	return rmw.Result{Attempts: 1}, nil
 }
 
+func (still) Transact(context.Context, []rmw.Key, rmw.TxFunc) (rmw.TxResult, error) {
+	return rmw.TxResult{Attempts: 1}, nil
+}
+
 func (still) Read(context.Context, rmw.Key) (rmw.Value, error) { return rmw.Value{}, nil }
 
 // Neither the middleware nor the Observer adds an allocation to a call that succeeds.
@@ -335,6 +353,8 @@ func TestNothingIsAllocated(t *testing.T) {
 		_, _ = store.Update(ctx, key, fn)
 		_, _ = store.Read(ctx, key)
 	}))
+	keys := []rmw.Key{key, key}
+	assert.Zero(t, least(func() { _, _ = rmw.Transact(ctx, store, nil, keys...) }))
 	assert.Zero(t, least(func() {
 		for _, kind := range []lock.EventKind{lock.EventAcquired, lock.EventWaiting, lock.EventWaitEnded, lock.EventReleased} {
 			observer(ctx, lock.Event{Kind: kind})
