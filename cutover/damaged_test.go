@@ -11,6 +11,7 @@ import (
 
 	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/cutover/operate"
+	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -25,7 +26,6 @@ func TestDamagedMarkers(t *testing.T) {
 		"LTRIM of a value": func(ctx context.Context, c admin) error { return c.LTrim(ctx, "room", 0, 6).Err() },
 		"RPOP":             func(ctx context.Context, c admin) error { return c.RPop(ctx, "room").Err() },
 		"RPUSH":            func(ctx context.Context, c admin) error { return c.RPush(ctx, "room", "x").Err() },
-		"LSET of a state":  func(ctx context.Context, c admin) error { return c.LSet(ctx, "room", 1, "x").Err() },
 		"LSET of a nonce":  func(ctx context.Context, c admin) error { return c.LSet(ctx, "room", 2, "x").Err() },
 		"LSET of a type":   func(ctx context.Context, c admin) error { return c.LSet(ctx, "room", 4, "x").Err() },
 		"LSET of a TTL":    func(ctx context.Context, c admin) error { return c.LSet(ctx, "room", 5, "x").Err() },
@@ -85,4 +85,45 @@ func TestDamagedMarkers(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A newer build has made a mark. No call changes it, and each says what to do.
+func TestMarksOfANewerBuild(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		for side := range 2 {
+			key := rmw.Key{Name: fmt.Sprint("k", side)}
+			mark := []any{seal.Magic, "newer", "1.a", "x", "string", "-1", "0", "v"}
+			require.NoError(t, r.admin(side).RPush(t.Context(), key.Name, mark...).Err())
+			for _, stage := range []cutover.Stage{follow, forward, reverse, complete} {
+				if side == 1 && stage.Phase == cutover.Follow || side == 0 && stage.Phase == cutover.Complete {
+					continue // it does not look there
+				}
+				p := r.open(stage)
+				_, err := p.Update(t.Context(), key, add("x"))
+				if side == 1 && stage.Phase == cutover.Reverse {
+					require.NoError(t, err) // the old store serves
+					require.NoError(t, r.admin(0).Del(t.Context(), key.Name).Err())
+				} else {
+					require.ErrorIs(t, err, rmw.ErrUnsupported, "%v", stage)
+					require.ErrorContains(t, err, "deploy the newer build here as well")
+				}
+				_, err = rmw.Transact(t.Context(), p, addTo("x", key), key)
+				if side == 0 || stage.Phase != cutover.Reverse {
+					require.ErrorIs(t, err, rmw.ErrUnsupported, "%v", stage)
+				}
+				pass := p.sweep(r.both(1))
+				if stage.Phase == cutover.Copying {
+					assert.Equal(t, 1, pass.Failed.Count)
+					assert.ErrorContains(t, pass.Cause, "deploy the newer build")
+				}
+				require.NoError(t, p.Close())
+			}
+			assert.Equal(t, 1, r.verify(1).Failed.Count)
+			left, err := r.admin(side).LRange(t.Context(), key.Name, 0, -1).Result()
+			require.NoError(t, err)
+			assert.Equal(t, fmt.Sprint(mark), fmt.Sprint(left))
+			require.NoError(t, r.admin(side).Del(t.Context(), key.Name).Err())
+			require.NoError(t, r.admin(0).Del(t.Context(), key.Name).Err())
+		}
+	})
 }

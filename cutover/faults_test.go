@@ -34,7 +34,12 @@ func TestLongContract(t *testing.T) {
 				long.Only(t)
 			}
 			t.Parallel()
-			rmwtest.RunFake(t, func(t *testing.T) rmwtest.Target { return paths.Moving(t, stage) })
+			rmwtest.RunFake(t, func(t *testing.T) rmwtest.Target {
+				if name == "flips" && strings.Contains(t.Name(), "/tx-") {
+					return paths.Moving(t, flips{Thawed: true})
+				}
+				return paths.Moving(t, stage)
+			})
 		})
 	}
 }

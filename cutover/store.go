@@ -84,12 +84,14 @@ type Store struct {
 	cfg     Config
 	invalid error
 	gate    *redisx.Gate
+	stays   stays
 }
 
 var (
-	_ rmw.Store  = (*Store)(nil)
-	_ rmw.Peeker = (*Store)(nil)
-	_ io.Closer  = (*Store)(nil)
+	_ rmw.Store      = (*Store)(nil)
+	_ rmw.Peeker     = (*Store)(nil)
+	_ rmw.Transactor = (*Store)(nil)
+	_ io.Closer      = (*Store)(nil)
 )
 
 // New returns a Store that moves keys between old and new. A Side or a Config that cannot work
@@ -241,6 +243,11 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if err == nil && fn == nil {
 		s.gate.Leave()
 		err = fmt.Errorf("%w: the function is nil", rmw.ErrInvalid)
+	}
+	if err == nil {
+		if err = rmw.CheckTx(ctx, s, key.Name); err != nil {
+			s.gate.Leave()
+		}
 	}
 	if err != nil {
 		return rmw.Result{}, redisx.Fail("cutover", "update", key, 0, err)

@@ -110,6 +110,10 @@ func (f *cutoverFlags) runRepair(ctx context.Context, s cutoverStores, w io.Writ
 func (r *repair) look(ctx context.Context) (found [2]stored, err error) {
 	for i, store := range r.stores {
 		kind, err := r.clients[i].Type(ctx, r.name).Result()
+		if err == nil && kind == "list" { // a Peek ends an update of several keys that has sealed the key
+			_, _, _ = store.Peek(ctx, rmw.Key{Name: r.name})
+			kind, err = r.clients[i].Type(ctx, r.name).Result()
+		}
 		if err != nil {
 			return found, err
 		}

@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -10,12 +11,16 @@ import (
 	"github.com/unwatch/unwatch/cutover/internal/marker"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/rmw"
 )
 
 // examine looks at the keys in both stores.
 func (m batches) examine(ctx context.Context, names []string) []keyState {
 	began := time.Now()
 	old, new := m.looks(ctx, protocol.Old, names, true), m.looks(ctx, protocol.New, names, false)
+	for i := range names {
+		m.unseal(ctx, names[i:i+1], &old[i], &new[i])
+	}
 	pttl := func(p redis.Pipeliner, i int) redis.Cmder { return p.PTTL(ctx, names[i]) }
 	left := m.ask(ctx, protocol.Old, names, nil, pttl)
 	newLeft := m.ask(ctx, protocol.New, names, func(i int) bool { return new[i].Err == nil && new[i].Look.Kind != protocol.Open }, pttl)
@@ -45,6 +50,22 @@ func (m batches) examine(ctx context.Context, names []string) []keyState {
 	m.compare(ctx, names, old, states, began)
 	m.findFieldExpiries(ctx, names, old, states)
 	return states
+}
+
+// unseal ends the updates of several keys that have sealed the key, and looks at it again: its value may be in a
+// decision only.
+func (m batches) unseal(ctx context.Context, name []string, old, new *marker.Reply) {
+	for tries := 0; old.Look.Seal != nil || new.Look.Seal != nil; tries++ {
+		err := m.Resolve(ctx, name[0], old.Look, new.Look)
+		if err == nil && tries == m.Tries {
+			err = fmt.Errorf("%w: another update of several keys had sealed the key each time", rmw.ErrContended)
+		}
+		if err != nil {
+			*old = marker.Reply{Err: err}
+			return
+		}
+		*old, *new = m.looks(ctx, protocol.Old, name, true)[0], m.looks(ctx, protocol.New, name, false)[0]
+	}
 }
 
 // unanswer replaces the states of the keys for which a store was away.

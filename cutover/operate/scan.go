@@ -18,6 +18,7 @@ import (
 	"github.com/unwatch/unwatch/cutover/internal/names"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -40,8 +41,8 @@ type SweepConfig struct {
 	// Preflight and CheckStores see that all of them lead to one store. Nothing else uses them. NewProxies is the same
 	// for the new store. Default: Side.Redis has one address.
 	Proxies, NewProxies []cutover.Commands
-	// Keys chooses a key by its name, and gives its Label. Names that begin with "~cutover:", or with
-	// the "~shadow:" of package shadow, are never asked for. Default: every key, without a Label, except names that begin with "/lock/",
+	// Keys chooses a key by its name, and gives its Label. Names that begin with "~cutover:", with the
+	// "~shadow:" of package shadow, or with the "~tx:" of updates of several keys, are never asked for. Default: every key, without a Label, except names that begin with "/lock/",
 	// "/fence/" or "/wait/", the keys of package lockupdate's locks.
 	Keys func(name string) (key rmw.Key, ok bool)
 	// Foreign says that no process of the cut-over uses the name, such as a key of another service. A
@@ -125,7 +126,7 @@ type Scanned struct {
 	// Chosen are the names that SweepConfig.Keys chose.
 	Chosen int
 	// Foreign are the names of SweepConfig.Foreign, those of locks that Keys did not choose, and those
-	// that begin with "~cutover:" or "~shadow:".
+	// that begin with "~cutover:", "~shadow:" or "~tx:".
 	Foreign int
 	// LeftOut counts all other names, at which the pass did not look.
 	LeftOut Keys
@@ -148,7 +149,8 @@ func (n *Scanned) add(k *Keys, name string) {
 // choose chooses a name for the pass, and counts it.
 func (n *Scanned) choose(cfg *SweepConfig, name string) (key rmw.Key, ok bool) {
 	n.Names++
-	if strings.HasPrefix(name, names.Prefix) || strings.HasPrefix(name, shadowPrefix) || cfg.Foreign != nil && cfg.Foreign(name) {
+	own := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	if slices.ContainsFunc(ownPrefixes, own) || cfg.Foreign != nil && cfg.Foreign(name) {
 		n.Foreign++
 		return rmw.Key{}, false
 	}
@@ -179,8 +181,10 @@ func all(ctx context.Context, store cutover.Commands, masters []Scanner) int {
 	return max(int(known.Load()), len(masters), 1)
 }
 
+// ownPrefixes are those of keys that no service reads: of a cut-over, of a shadow, and of decisions.
+var ownPrefixes = []string{names.Prefix, "~shadow:", seal.DecisionPrefix}
+
 const (
-	shadowPrefix = "~shadow:" // of the scratch keys of a shadow
 	// maxLanes is how many batches are in flight at once, at most: both stores work at the same time
 	// then. On two cores, four lanes move no more keys than two, and a key waits three times as long.
 	maxLanes = 2

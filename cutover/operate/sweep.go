@@ -218,7 +218,7 @@ func (s operator) finishAll(ctx context.Context, items []*item, away *outage, pa
 		}
 		if err != nil && ctx.Err() == nil {
 			failed++
-			if errors.Is(err, rmw.ErrWrongKind) {
+			if ofMark(err) {
 				damaged++ // the store has answered
 			}
 			pass.add(&pass.Failed, it.key)
@@ -231,6 +231,11 @@ func (s operator) finishAll(ctx context.Context, items []*item, away *outage, pa
 		return fmt.Errorf("all %d keys of a batch failed, the last one: %w", failed, pass.Cause)
 	}
 	return ctx.Err()
+}
+
+// ofMark reports whether err is that of a mark on a key, which is damaged or of a newer build.
+func ofMark(err error) bool {
+	return errors.Is(err, rmw.ErrWrongKind) || errors.Is(err, rmw.ErrUnsupported)
 }
 
 // finish counts the key, which moves by itself if something was unexpected.

@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,8 +17,9 @@ import (
 )
 
 // Verify visits each key of the old store once and says whether its states in the two stores are
-// those of a move. It writes nothing. It may run beside updates and sweeps: a state that seems wrong
-// counts if two more looks at the key, some milliseconds apart, find it wrong as well.
+// those of a move. It writes nothing, except that it ends an update of several keys that has sealed a key, and waits for it
+// up to a second before. It may run beside updates and sweeps: a state that seems wrong counts if two more looks at the key, some
+// milliseconds apart, find it wrong as well.
 //
 // Verify scans the old store, and then SweepConfig.NewMasters for keys that are Unmarked or Leftover. A key
 // that has lost its marker and was deleted since is in neither.
@@ -134,7 +134,7 @@ func (s operator) verifyBatches(ctx context.Context, names []string, batch int, 
 		return err
 	}
 	if !slices.ContainsFunc(states, func(st keyState) bool {
-		return st.is != unanswered || errors.Is(st.err, rmw.ErrWrongKind) // a damaged marker is an answer
+		return st.is != unanswered || ofMark(st.err) // which is an answer
 	}) {
 		for i, st := range states {
 			add(names[i], st)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -46,6 +47,9 @@ type Look struct {
 	protocol.Look
 	// Type of an open key, as the command TYPE names it: "none" if the key is absent.
 	Type string
+	// Seal of an update of several keys. The key is open, with the value that the seal holds, until the update is
+	// decided. No step changes it.
+	Seal *seal.Met
 	// Value of a sealed key.
 	Value Value
 	// TooLarge is the size of a value that was not sealed.
@@ -187,6 +191,14 @@ func parse(reply []any) (look Look, ok bool) {
 		return look, look.TooLarge > 0
 	case len(words) == 2 && words[0] == "fields":
 		look.Type, look.FieldExpiry = words[1], true
+		return look, true
+	case len(words) == 2 && words[0] == "other":
+		look.Seal = &seal.Met{State: words[1]}
+		return look, true
+	case len(words) == 4 && words[0] == "tx":
+		look.Seal = &seal.Met{State: words[0], Nonce: words[1], Decision: words[2], Type: words[3]}
+		look.Type = words[3]
+		look.Absent = look.Type == "none"
 		return look, true
 	case len(words) < 5:
 		return Look{}, false

@@ -3,7 +3,8 @@
 --
 -- A marker is a list: magic, 'sealed' or 'away', nonce, nonce of the other store's
 -- marker, type of the value, its PTTL, the server's time in ms, the value. A list, since
--- each command that reads a string or a hash refuses it with WRONGTYPE.
+-- each command that reads a string or a hash refuses it with WRONGTYPE. The seal of an
+-- update of several keys has the same form: see internal/seal/doc.go.
 --
 -- KEYS[1]  the data key
 -- ARGV[1]  the step
@@ -27,6 +28,9 @@
 --     value if it is away, unless asked for
 --   {'large', TYPE, bytes} if the value is too large to be sealed
 --   {'fields', TYPE} if fields of the hash have an expiry: a seal would drop it
+--   {'tx', nonce, key of the decision, TYPE} if an update of several keys has sealed the key,
+--     TYPE of the value that the seal holds
+--   {'other', state} of a newer build
 --   {'damaged'} if another program has changed the marker, as with LTRIM or LSET
 local magic = '~unwatch:9f2c4e7b'
 local step = ARGV[1]
@@ -133,7 +137,11 @@ local function see()
 end
 
 local kind, marker = see()
-if marker and not ((marker[2] == 'sealed' or marker[2] == 'away') and tonumber(marker[6]) and tonumber(marker[7] or '')) then
+if marker and marker[2] == 'tx' then
+  return {'tx', marker[3] or '', marker[4] or '', marker[5] or ''}
+elseif marker and marker[2] and marker[2] ~= 'sealed' and marker[2] ~= 'away' then
+  return {'other', marker[2]}
+elseif marker and not (tonumber(marker[6] or '') and tonumber(marker[7] or '')) then
   return {'damaged'}
 end
 local state = marker and marker[2]

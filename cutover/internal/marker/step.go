@@ -2,6 +2,7 @@ package marker
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 )
 
-// Step is one run of the script, on one key.
+// Step is one run of a script, on one key.
 type Step struct {
 	args []any
 	// value of a Fill: the time that it has left is that of the moment of sending.
@@ -88,6 +89,9 @@ func lookOf(cmd *redisx.Command) (Look, error) {
 		return Look{}, err
 	}
 	look, ok := parse(reply)
+	if met := look.Seal; met != nil && ok {
+		return look, met.Check()
+	}
 	if args := cmd.Args(); len(args) > 6 && args[6] == "value" && look.Kind == protocol.Away { // else it has no value
 		ok = ok && look.Value.whole()
 	}
@@ -109,61 +113,73 @@ type Reply struct {
 //
 // Steps to which the server says that it cannot serve are sent again, on another connection, for up to 3 s.
 func (c Client) Do(ctx context.Context, steps []Step) []Reply {
-	replies := c.doOnce(ctx, steps)
+	replies := make([]Reply, len(steps))
+	for i, cmd := range c.do(ctx, steps) {
+		replies[i].Look, replies[i].Err = lookOf(cmd.Command)
+		replies[i].Look.Value.read = cmd.at
+	}
+	return replies
+}
+
+// answered is a command with its reply, and when that arrived.
+type answered struct {
+	*redisx.Command
+	at time.Time
+}
+
+func (c Client) do(ctx context.Context, steps []Step) []answered {
+	cmds := c.doOnce(ctx, steps)
 	for o := (redisx.Outage{}); ; {
 		var away []int
-		for i, r := range replies {
-			if redisx.LeadsElsewhere(r.Err) {
+		for i, cmd := range cmds {
+			if redisx.LeadsElsewhere(cmd.Err()) {
 				away = append(away, i)
 			}
 		}
 		if len(away) == 0 {
-			return replies
+			return cmds
 		}
 		redisx.Drop(ctx, c, steps[away[0]].key(), true)
-		if !o.Another(ctx, replies[away[0]].Err) {
-			return replies
+		if !o.Another(ctx, cmds[away[0]].Err()) {
+			return cmds
 		}
 		again := make([]Step, len(away))
 		for n, i := range away {
 			again[n] = steps[i]
 		}
-		for n, r := range c.doOnce(ctx, again) {
-			replies[away[n]] = r
+		for n, cmd := range c.doOnce(ctx, again) {
+			cmds[away[n]] = cmd
 		}
 	}
 }
 
-func (c Client) doOnce(ctx context.Context, steps []Step) []Reply {
-	replies := make([]Reply, len(steps))
+func (c Client) doOnce(ctx context.Context, steps []Step) []answered {
 	var again []int
 	cmds := c.pipeline(ctx, steps)
 	for i, cmd := range cmds {
 		if redisx.IsNoScript(cmd.Err()) {
 			again = append(again, i)
-			continue
 		}
-		replies[i].Look, replies[i].Err = lookOf(cmd)
 	}
 	if len(again) == 0 {
-		return replies
+		return cmds
 	}
 	sources := make([]Step, len(again))
 	for n, i := range again {
 		sources[n] = steps[i].source()
 	}
 	for n, cmd := range c.pipeline(ctx, sources) {
-		replies[again[n]].Look, replies[again[n]].Err = lookOf(cmd)
+		cmds[again[n]] = cmd
 	}
-	return replies
+	return cmds
 }
 
-func (c Client) pipeline(ctx context.Context, steps []Step) []*redisx.Command {
+func (c Client) pipeline(ctx context.Context, steps []Step) []answered {
 	pipe := c.Pipeline()
-	cmds := make([]*redisx.Command, len(steps))
+	cmds := make([]answered, len(steps))
 	for i, step := range steps {
-		cmds[i] = step.command(ctx)
-		_ = pipe.Process(ctx, cmds[i]) // queues it
+		cmds[i].Command = step.command(ctx)
+		_ = pipe.Process(ctx, cmds[i].Command) // queues it
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		for _, cmd := range cmds {
@@ -171,6 +187,9 @@ func (c Client) pipeline(ctx context.Context, steps []Step) []*redisx.Command {
 				cmd.SetErr(err) // a client over several servers may not set it
 			}
 		}
+	}
+	for i := range cmds {
+		cmds[i].at = time.Now()
 	}
 	return cmds
 }

@@ -3,6 +3,7 @@
 package mover
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"github.com/unwatch/unwatch/cutover/internal/marker"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -57,8 +59,8 @@ var Pause = rmw.Backoff{Base: 200 * time.Microsecond, Max: 20 * time.Millisecond
 // ErrTooOften is the error of a call after its last attempt.
 var ErrTooOften = fmt.Errorf("%w: the key moved each time it was looked for", rmw.ErrContended)
 
-// Settle completes a move that it finds half done, and moves the key if the goal says so. It
-// returns the home of the key.
+// Settle completes a move that it finds half done, and moves the key if the goal says so, after it has ended an update of
+// several keys that has sealed the key. It returns the home of the key.
 //
 // Each step is safe wherever the process stops, and however late it is executed, so an error of a
 // step says nothing of the key.
@@ -88,6 +90,12 @@ func (m *Mover) Settle(ctx context.Context, key string, goal Goal) (Home, error)
 			return Home{}, err
 		}
 		step := protocol.Decide(old.Look, new.Look)
+		if step.Do == protocol.Use && goal.Moves && (old.Seal != nil || new.Seal != nil) {
+			if err := m.Resolve(ctx, key, old, new); err != nil {
+				return Home{}, err
+			}
+			continue
+		}
 		stays := false
 		if step.Do == protocol.Use && goal.Moves && !(old.Absent && !goal.Creates && step.Side != goal.To) {
 			step = protocol.Move(goal.To, old.Look, new.Look)
@@ -182,6 +190,8 @@ func (m *Mover) seal(ctx context.Context, key string, side protocol.Side, other 
 	switch {
 	case err != nil:
 		return Home{}, false, err
+	case got.Seal != nil:
+		return Home{}, false, nil
 	case got.TooLarge > 0, got.Kind == protocol.Open: // or of a type that does not move
 		return Home{
 			Side: side, Known: true, Stays: true, TooLarge: got.TooLarge > 0, FieldExpiry: got.FieldExpiry, Type: got.Type,
@@ -262,6 +272,31 @@ var ReplicasField = [2]string{"Config.Replicas", "Config.NewReplicas"}
 // Look looks at the key in one store.
 func (m *Mover) Look(ctx context.Context, side protocol.Side, key string) (marker.Look, error) {
 	return m.send(ctx, side, marker.LookAt(key, false))
+}
+
+// Resolve ends the updates of several keys that have sealed the key, by the looks at both stores.
+func (m *Mover) Resolve(ctx context.Context, key string, looks ...marker.Look) error {
+	for side, look := range looks {
+		if look.Seal == nil {
+			continue
+		}
+		if _, err := seal.Resolve(ctx, sender{m, protocol.Side(side)}, key, *look.Seal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sender sends the scripts of seals to one side.
+type sender struct {
+	*Mover
+	side protocol.Side
+}
+
+// Send implements [seal.Sender].
+func (s sender) Send(ctx context.Context, calls ...*seal.Call) error {
+	err, ended := Await(ctx, s.Gate, func(ctx context.Context) error { return s.Clients[s.side].Calls(ctx, calls...) })
+	return cmp.Or(ended, err)
 }
 
 func (m *Mover) send(ctx context.Context, side protocol.Side, step marker.Step) (marker.Look, error) {

@@ -11,6 +11,9 @@
 //   - away(s, f): a marker with nonce s. The other store is the home of the key. A marker that was
 //     sealed before keeps f and the value. A reservation has no f.
 //
+// The seal of an update of several keys counts as open, and no command changes it: package internal/seal has the table of
+// all marks.
+//
 // Seven commands change these states, each atomically and on one store:
 //
 //	reserve(n)          absent      -> away(n)

@@ -21,14 +21,16 @@ import (
 )
 
 // Flips is a Source that answers at random, for each call of each process.
-type Flips struct{}
+type Flips struct {
+	Thawed bool // it never answers a stage that is frozen: an update of several keys may be refused then
+}
 
 // Stage implements [cutover.Source].
-func (Flips) Stage(context.Context) (cutover.Stage, error) {
+func (f Flips) Stage(context.Context) (cutover.Stage, error) {
 	return []cutover.Stage{
 		{Phase: cutover.Follow},
 		{Phase: cutover.Copying, Percent: 100},
-		{Phase: cutover.Copying, Percent: 50, Freeze: true},
+		{Phase: cutover.Copying, Percent: 50, Freeze: !f.Thawed},
 		{Phase: cutover.Reverse},
 	}[rand.IntN(4)], nil
 }
@@ -71,8 +73,8 @@ func Moving(t testing.TB, stage cutover.Source) rmwtest.Target {
 		Open:   func() rmw.Store { return open(stage, false) },
 		Direct: AtHome{open(cutover.Stage{}, true).Store},
 		Faults: Faults{Proxies: proxies[:]},
-		// An Update that moves its key sends many commands, each of which hangs once, and Close waits 5 s for it.
-		Patience: 5 * time.Minute,
+		// A Transact that moves its keys sends many commands, each of which hangs once, and Close waits 5 s for it.
+		Patience: 15 * time.Minute,
 	}
 }
 

@@ -199,8 +199,31 @@ func (g guarded) read(ctx context.Context, key rmw.Key) {
 	}
 }
 
+// together creates a key of each kind in one update, and shows the result.
+func (g guarded) together(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var keys []rmw.Key
+	for _, kind := range g.kinds {
+		keys = append(keys, rmw.Key{Name: "lobby:" + kind.String(), Kind: kind})
+	}
+	res, err := rmw.Transact(ctx, g.store, func(_ context.Context, tx *rmw.Tx) error {
+		for _, key := range keys {
+			v := rmw.String(firstStored)
+			if key.Kind == rmw.KindHash {
+				v = rmw.Hash(map[string]string{"name": firstStored, fieldStored: "1"})
+			}
+			tx.Put(key, v)
+		}
+		return nil
+	}, keys...)
+	g.spy.show(res)
+	g.spy.show(err)
+}
+
 // life creates, changes, reads and deletes a key of each kind.
 func (g guarded) life(ctx context.Context) {
+	g.together(ctx)
 	for _, kind := range g.kinds {
 		key := rmw.Key{Name: "room:" + kind.String(), Kind: kind}
 		first, then := rmw.String(firstStored), rmw.String(thenStored)
