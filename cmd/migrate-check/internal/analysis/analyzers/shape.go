@@ -30,9 +30,6 @@ type shape struct {
 	open     bool // further keys are possible
 }
 
-// several is the guide to transactions with more than one key.
-const several = "docs/several-keys.md"
-
 // shapeOf reads the commands of a region.
 func (r *reader) shapeOf(g *region, watched keys) *shape {
 	s := &shape{region: g, watched: watched.all, open: watched.open || g.hidden}
@@ -173,21 +170,16 @@ func (s *shape) explain(under bool) *finding.Change {
 	case len(written) == 1 && !checked && !s.open:
 		s.oneKey(c, written[0], writes)
 	case len(written) == 1 && checked && !s.open:
-		c.Class = "one key, and a check of another"
-		c.Advice = "if the check is about ownership, store lock.Token with the value; else see \"a decision, and a count or limit\" in " + several
+		s.together(c, "one key, and a check of another")
 	case records > 0 && entries > 0:
-		c.Class = "a record and its index"
-		c.Advice = "write the entry, then the record by store.Update: \"a document, and an entry\" in " + several +
-			" has the order and the stamps"
+		s.together(c, "a record and its index")
 	case entries > 1 && len(written) > 1:
-		c.Class = "a move between collections"
-		c.Advice = "keep the place in a record, and derive the entries from it: \"a document, and an entry that moves\" in " + several
+		s.together(c, "a move between collections")
 	case under:
-		c.Class = "several keys changed together"
-		c.Advice = "one thing after all: put the keys into one hash or document; else " + several + " has the recipe of each shape"
+		s.together(c, "several keys changed together")
 	default:
-		c.Class = "a batch of several keys"
-		c.Advice = "if nothing depends on all or none, send it by Pipelined; else see " + several
+		s.together(c, "a batch of several keys")
+		c.Advice = "if nothing depends on all or none, send it by Pipelined; else " + c.Advice
 	}
 	return c
 }

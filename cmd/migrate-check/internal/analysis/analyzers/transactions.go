@@ -65,7 +65,7 @@ const carriedOut = "the proxy refuses it"
 func (r *reader) watch(c *rediscalls.Call, call *ast.CallExpr, under *region) *finding.Change {
 	switch {
 	case under == nil && r.ofTx(call):
-		return &finding.Change{Class: "one more key of a WATCH", Advice: "several keys: see " + several}
+		return &finding.Change{Class: "one more key of a WATCH", Advice: "name it in the rmw.Transact of that WATCH: " + several}
 	case under == nil && r.functionArg(call) >= 0:
 		return &finding.Change{Class: "a function from elsewhere", Advice: "classify each caller that gives one"}
 	case under == nil:

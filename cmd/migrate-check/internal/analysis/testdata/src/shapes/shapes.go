@@ -83,7 +83,7 @@ func (s *store) otherType(ctx context.Context, key string) {
 }
 
 func (s *store) recordAndIndex(ctx context.Context, id string) {
-	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `a record and its index: .*docs/several-keys\.md`
+	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `a record and its index: rmw\.Transact changes .*: make "rooms" a hash, .*docs/several-keys\.md`
 		tx.Get(ctx, "room:"+id)
 		tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error { // want `MC102`
 			pipe.Set(ctx, "room:"+id, "x", 0)
@@ -95,15 +95,15 @@ func (s *store) recordAndIndex(ctx context.Context, id string) {
 }
 
 func (s *store) together(ctx context.Context, a, b string) {
-	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `several keys changed together: .*docs/several-keys\.md`
+	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `several keys changed together: rmw\.Transact\(ctx, store, func.*, rmw\.Key\{Name: a, TTL: rmw\.NoTTL\}, rmw\.Key\{Name: b, Kind: rmw\.KindHash\}\)`
 		tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error { // want `MC102`
 			pipe.Set(ctx, a, 1, 0)
-			pipe.Set(ctx, b, 2, 0)
+			pipe.HSet(ctx, b, "n", 2)
 			return nil
 		})
 		return nil
 	}, a, b)
-	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `one key, and a check of another: `
+	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `one key, and a check of another: rmw\.Transact\(.*, rmw\.Key\{Name: a, TTL: rmw\.NoTTL\}, rmw\.Key\{Name: b\}\)`
 		tx.Get(ctx, b)
 		tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error { // want `MC102`
 			pipe.Set(ctx, a, 1, 0)
@@ -111,7 +111,7 @@ func (s *store) together(ctx context.Context, a, b string) {
 		})
 		return nil
 	}, a, b)
-	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `a move between collections: `
+	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `a move between collections: rmw\.Transact .*: make a and b a hash, `
 		tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error { // want `MC102`
 			pipe.ZRem(ctx, a, "x")
 			pipe.ZAdd(ctx, b, redis.Z{})
@@ -146,7 +146,7 @@ func (s *store) batches(ctx context.Context, key string, keys []string) {
 		}
 		return nil
 	})
-	p := s.rdb.TxPipeline() // want `a batch of several keys: `
+	p := s.rdb.TxPipeline() // want `a batch of several keys: rmw\.Transact\(.*Name: "a", TTL: rmw\.NoTTL\}, .*Name: "b"`
 	p.Set(ctx, "a", 1, 0)
 	s.rdb.Set(ctx, "c", 1, 0)
 	p.Set(ctx, "b", 1, 0)
@@ -162,7 +162,7 @@ var fill func(redis.Pipeliner)
 func (s *store) helper(ctx context.Context, fn func(*redis.Tx) error, key string) {
 	s.rdb.Watch(ctx, fn, key)                   // want `a function from elsewhere: classify each caller that gives one \(MC101\)$`
 	s.rdb.Watch(ctx, func(tx *redis.Tx) error { // want `MC101`
-		tx.Watch(ctx, "another") // want `one more key of a WATCH: several keys: see docs/several-keys\.md \(MC101\)$`
+		tx.Watch(ctx, "another") // want `one more key of a WATCH: name it in the rmw\.Transact of that WATCH: docs/several-keys\.md \(MC101\)$`
 		return fn(tx)
 	}, key)
 }
