@@ -22,6 +22,7 @@ import (
 type Result struct {
 	Topology   string
 	Nemesis    string
+	Bank       bool   // the fleet worked at the bank
 	Mitigation string // "": the cell has no mitigation
 	Seed       uint64
 	Took       time.Duration
@@ -36,9 +37,10 @@ type Result struct {
 	Stall time.Duration // the longest time without an acknowledgment
 	*Verdict
 
-	History  *History
-	stored   *stored
-	external *external
+	History   *History
+	stored    *stored
+	decisions int // that are left
+	external  *external
 }
 
 // settle is the time after a cell in which the last locks may expire.
@@ -57,8 +59,11 @@ func cell(ctx context.Context, s *Environment, n Nemesis, d time.Duration, seed 
 		return s.load(ctx, n, d, seed, v)
 	}
 	unready := s.prepare(ctx)
-	children := &children{env: s, history: newHistory(), seed: seed, nemesis: n, control: v.control}
-	r := &Result{Topology: s.Topology, Nemesis: n.Name, Seed: seed, History: children.history, external: newExternal(v.unfenced)}
+	children := &children{
+		env: s, history: newHistory(), seed: seed, nemesis: n, control: v.control, bank: v.bank,
+	}
+	r := &Result{Topology: s.Topology, Nemesis: n.Name, Bank: v.bank, Seed: seed, History: children.history}
+	r.external = newExternal(v.unfenced)
 	if unready != nil {
 		r.Verdict = &Verdict{Errors: []string{unready.Error()}}
 		return r
@@ -67,7 +72,7 @@ func cell(ctx context.Context, s *Environment, n Nemesis, d time.Duration, seed 
 		history: r.History, seed: seed, clientFaults: n.clientFaults, external: r.external, generation: counted(generation),
 	}
 	count := processes
-	if s.Watch {
+	if s.Watch && (!v.bank || s.cluster == nil && watchTransacts()) {
 		count += 2 // on the legacy path
 	}
 	if s.sides != nil {
@@ -90,6 +95,9 @@ func cell(ctx context.Context, s *Environment, n Nemesis, d time.Duration, seed 
 	})}
 	errs = append(errs, r.settle(ctx, s, n.forgets || s.forgets))
 	r.count()
+	if v.bank && n.harmless() && v.control == "" {
+		r.Forgot = r.decisions
+	}
 	if r.Verdict != nil && n.half && s.sides == nil {
 		r.Few = max(0, r.Operations/2-r.Acknowledged)
 	}
@@ -142,6 +150,13 @@ func (r *Result) settle(ctx context.Context, s *Environment, forgets bool) error
 	}
 	reading, stop := context.WithTimeout(ctx, 10*time.Minute) // a cell of minutes has tens of thousands of keys
 	defer stop()
+	var sealed int
+	if r.Bank {
+		var err error
+		if sealed, r.decisions, err = s.unseal(reading); err != nil {
+			return fmt.Errorf("open what is sealed: %w", err)
+		}
+	}
 	all, err := s.stored(reading)
 	if err != nil {
 		return fmt.Errorf("read the final state: %w", err)
@@ -149,7 +164,7 @@ func (r *Result) settle(ctx context.Context, s *Environment, forgets bool) error
 	r.external.into(all)
 	r.stored = all
 	r.Verdict = check(r.History, all)
-	r.Forgiven = forgets
+	r.Forgiven, r.Sealed = forgets, sealed
 	if s.sides != nil {
 		r.moves(all)
 	}
@@ -172,6 +187,18 @@ func (r *Result) count() {
 		case Acknowledged:
 			r.Acknowledged++
 			acknowledged = append(acknowledged, op.Return)
+		case NotWritten:
+			r.NotWritten++
+		case Unknown:
+			r.Unknown++
+		}
+	}
+	for _, j := range r.History.joints {
+		r.Operations++
+		switch j.Outcome {
+		case Acknowledged:
+			r.Acknowledged++
+			acknowledged = append(acknowledged, time.Duration(j.Return))
 		case NotWritten:
 			r.NotWritten++
 		case Unknown:

@@ -12,7 +12,7 @@ import (
 // Verdict holds the findings of one cell.
 type Verdict struct {
 	// Forgiven: the fault makes Redis lose acknowledged values and locks. Then Lost, Chain,
-	// NotLinearizable, Overlap, Stale, Torn and Desk are expected. Unfenced is not.
+	// NotLinearizable, Overlap, Stale, Torn, Partial and Desk are expected. Unfenced is not.
 	Forgiven bool
 
 	Lost   int // acknowledged ids that are missing
@@ -30,6 +30,9 @@ type Verdict struct {
 	Slowed   int      // stores that lost throughput on healthy keys while another server failed
 	Dropped  int      // sections of healthy keys that lost their lock meanwhile
 	Few      int      // operations that failed beyond the half that may, see Nemesis.half
+	Partial  int      // updates of several keys that are stored or were seen in part
+	Sealed   int      // keys that are sealed after a Store has touched each of them
+	Forgot   int      // decisions to store values that are left although there was no fault
 	Desk     []string // violated rules of the desk
 
 	NotLinearizable []string // keys
@@ -69,6 +72,7 @@ func check(h *History, all *stored) *Verdict {
 	}
 	v.sections(h.sections)
 	v.transfers(h.sections, all)
+	v.bank(h.joints, all)
 	return v
 }
 

@@ -28,6 +28,7 @@ type order struct {
 	Stores  []address // one, or the two of a cut-over
 	Nemesis string
 	Control string // "": none
+	Bank    bool
 	Process int
 	Prefix  string // of its ids
 	Seed    uint64
@@ -55,6 +56,7 @@ func Child() (was bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	v.bank = v.bank || o.Bank
 	ctx, cancel := context.WithCancel(context.Background())
 	out := &telling{to: json.NewEncoder(os.Stdout)}
 	go func() {
@@ -64,7 +66,7 @@ func Child() (was bool, err error) {
 	history := &History{sink: out.say} // its times are those of the machine
 	f := &fleet{
 		history: history, seed: o.Seed, clientFaults: nemesis.clientFaults, generation: timed,
-		begin: func(op *Operation) { out.say(said{Begin: true, Op: op}) },
+		begin: out.say,
 	}
 	open := func(process int) (opened, error) {
 		var clients []redis.UniversalClient
@@ -117,6 +119,7 @@ type children struct {
 	seed    uint64
 	nemesis Nemesis
 	control string // "": none
+	bank    bool
 
 	mu      sync.Mutex
 	running [processes]*os.Process // nil: not running
@@ -147,7 +150,7 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 		}
 		stores = append(stores, address{addr, side.Profile.Name()})
 	}
-	text, err := json.Marshal(order{stores, c.nemesis.Name, c.control, number, prefix, c.seed})
+	text, err := json.Marshal(order{stores, c.nemesis.Name, c.control, c.bank, number, prefix, c.seed})
 	if err != nil {
 		return err
 	}
@@ -187,9 +190,12 @@ func (c *children) one(ctx context.Context, number int, prefix string) error {
 	return nil
 }
 
+// killed is the reason of an unknown outcome.
+const killed = "the process was killed"
+
 // listen records the output of a process. The last line of a killed process may be incomplete.
 func (c *children) listen(out io.Reader) {
-	begun := map[string]Operation{}
+	begun, joint := map[string]Operation{}, map[string]Joint{}
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -213,10 +219,24 @@ func (c *children) listen(out io.Reader) {
 			}
 			delete(begun, op.ID+op.Key)
 		}
+		if j := s.Joint; j != nil {
+			j.Call -= int64(c.history.began)
+			j.Return -= int64(c.history.began)
+			id := fmt.Sprint(j.Process, " ", j.Call)
+			if s.Begin {
+				joint[id] = *j
+				continue
+			}
+			delete(joint, id)
+		}
 		c.history.take(s)
 	}
+	for _, j := range joint {
+		j.Outcome, j.Return, j.Err = Unknown, int64(c.history.now()), killed
+		c.history.take(said{Joint: &j})
+	}
 	for _, op := range begun {
-		op.Outcome, op.Return, op.Err = Unknown, c.history.now(), "the process was killed"
+		op.Outcome, op.Return, op.Err = Unknown, c.history.now(), killed
 		c.history.add(op)
 	}
 }

@@ -38,6 +38,7 @@ type variant struct {
 	load      func(ctx context.Context) loadOpener      // the stores of a load; ctx ends after it
 	unfenced  bool                                      // the external store accepts any token
 	isolation func() isolationStore                     // a store of a cell of isolation, which is the control's then
+	bank      bool                                      // the fleet works at the bank, and at nothing else
 }
 
 // acrossFunc opens the store of a process over the old and the new store.
@@ -64,7 +65,9 @@ func (v variant) at(clients []redis.UniversalClient, process int, seed uint64) o
 		store = v.open(clients[0])
 	}
 	o := opened{store: store, works: worksOf(store)}
-	if across && process >= processes {
+	if v.bank {
+		o.works = bankWorks()
+	} else if across && process >= processes {
 		o.works = o.works[:writers] // only values, which are refused where the new store has the key
 	}
 	for _, rdb := range clients {
@@ -120,7 +123,7 @@ func Controls() []Control {
 			func(v *Verdict) bool { return v.Slowed > 0 && v.Dropped > 0 }, variant{isolation: oneConnection}},
 		Control{"growth", "stores that keep memory and goroutines, starve one store, lose updates, and leave a lock", "redis", "load",
 			func(v *Verdict) bool { return v.Lost > 0 && v.grows() }, variant{load: openSpoiled}})
-	all = slices.Concat(all, cutoverControls(lost), serviceControls())
+	all = slices.Concat(all, cutoverControls(lost), serviceControls(), bankControls())
 	for i := range all {
 		all[i].control = all[i].Name
 	}

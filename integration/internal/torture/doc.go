@@ -37,6 +37,17 @@
 // but completes moves that are half done. A cell in which no key has moved there and back fails. Such
 // cells have no sections and transfers.
 //
+// # Bank
+//
+// In a cell such as redis/bank/cut each process transfers money between 2 to 8 of 12 accounts by [rmw.Transact], updates single
+// accounts, reads all of them as of one moment, and books seats with a record and an index. Half of the accounts are hashes. Each
+// update adds its id to all of its accounts, so that the final lists tell the order of all updates:
+//
+//   - the sum of all accounts is the same in every read and at the end,
+//   - an id is in all accounts of its update or in none, and bookings, seats, records and the index agree,
+//   - one order explains all updates and reads, and agrees with time: strict serializability,
+//   - at the end each key can be read by GET or HGETALL, after a Store has touched those that are sealed.
+//
 // # Negative controls
 //
 // A [Control] is a store with a common defect. A run that does not detect each of them has proven nothing,

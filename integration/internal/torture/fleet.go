@@ -45,7 +45,7 @@ type fleet struct {
 	external     *external // nil: the processes share only the servers
 
 	generation func(kind string) int64 // of the current key of a kind
-	begin      func(op *Operation)     // nil: the start of an update is not recorded
+	begin      func(s said)            // nil: the start of an update is not recorded
 }
 
 // opened is the store of a process.

@@ -37,6 +37,7 @@ type History struct {
 	ops       []Operation
 	sections  []Section
 	decisions []Decision
+	joints    []Joint
 	services  int // completed steps at the desk
 	notes     []Note
 	sink      func(s said) // receives everything instead; nil: no receiver
@@ -71,6 +72,7 @@ type said struct {
 	Op       *Operation `json:",omitempty"`
 	Section  *Section   `json:",omitempty"`
 	Decision *Decision  `json:",omitempty"`
+	Joint    *Joint     `json:",omitempty"`
 	Served   bool       `json:",omitempty"`
 	Note     *Note      `json:",omitempty"`
 }
@@ -88,6 +90,8 @@ func (h *History) take(s said) {
 		h.sections = append(h.sections, *s.Section)
 	case s.Decision != nil:
 		h.decisions = append(h.decisions, *s.Decision)
+	case s.Joint != nil:
+		h.joints = append(h.joints, *s.Joint)
 	case s.Served:
 		h.services++
 	case s.Note != nil:

@@ -50,6 +50,11 @@ func (n Nemesis) fits(t Topology) bool {
 	return t.has&n.needs == n.needs && (t.only == nil || slices.Contains(t.only, n.Name))
 }
 
+// harmless reports whether it injects none.
+func (n Nemesis) harmless() bool {
+	return n.inject == nil && !n.children && n.clientFaults == (clientFaults{})
+}
+
 // run injects faults until ctx ends. Each fault has healed when run returns, even if ctx has ended.
 func (n Nemesis) run(ctx context.Context, c *injection) error {
 	if n.inject == nil {

@@ -12,6 +12,7 @@ type planned struct {
 	nemesis Nemesis
 	control *Control
 	trial   *trial
+	bank    bool
 
 	isolation *Isolation
 }
@@ -26,7 +27,27 @@ func (p planned) name(t Topology) string {
 	if p.trial != nil {
 		return "mitigations at " + t.Name + "/" + p.nemesis.Name
 	}
+	if p.bank {
+		return t.Name + "/" + bankKind + "/" + p.nemesis.Name
+	}
 	return t.Name + "/" + p.nemesis.Name
+}
+
+// bankLeast is the minimum duration of a cell of the bank: a seal that a dead process leaves stops its keys for a second.
+const bankLeast = 2 * time.Second
+
+// banks returns the cells of the bank in a topology.
+func banks(t Topology) (all []planned) {
+	if strings.Contains(t.Name, ">") && !acrossTransacts() {
+		return nil
+	}
+	for _, n := range Nemeses() {
+		if n.fits(t) && n.load == nil {
+			n.least = max(n.least, bankLeast)
+			all = append(all, planned{nemesis: n, bank: true})
+		}
+	}
+	return all
 }
 
 // plan returns the cells of each topology.
@@ -42,6 +63,13 @@ func plan(only string) map[string][]planned {
 		for _, n := range Nemeses() {
 			if n.fits(t) && wanted(t.Name+"/"+n.Name) {
 				all[t.Name] = append(all[t.Name], planned{nemesis: n})
+			}
+		}
+	}
+	for _, t := range Topologies() {
+		for _, p := range banks(t) {
+			if wanted(p.name(t)) {
+				all[t.Name] = append(all[t.Name], p)
 			}
 		}
 	}
@@ -75,15 +103,21 @@ func (p planned) alone() bool { return p.nemesis.load != nil }
 // long reports whether a cell has a long minimum duration: a server has to be replaced, and the old one to
 // rejoin.
 func (p planned) long() bool {
-	return p.control == nil && (p.trial != nil || p.nemesis.least >= 5*time.Second)
+	return p.control == nil && !p.bank && (p.trial != nil || p.nemesis.least >= 5*time.Second)
 }
 
 // recovery is the approximate additional time of a long cell.
 const recovery = 12 * time.Second
 
-// shorten omits long cells until the remaining ones take at most a third of a run. The seed selects them,
-// so that many short runs cover all.
+// shorten omits long cells until the remaining ones take at most a quarter of a run, and cells of the bank until they take a
+// twelfth. The seed selects them, so that many short runs cover all.
 func shorten(cells map[string][]planned, d time.Duration, seed uint64) (omitted []string) {
+	return slices.Sorted(slices.Values(slices.Concat(
+		omit(cells, d/4, seed, planned.long), omit(cells, d/12, seed, func(p planned) bool { return p.bank }))))
+}
+
+// omit omits cells of a kind until the remaining ones take at most this long.
+func omit(cells map[string][]planned, d time.Duration, seed uint64, of func(p planned) bool) (omitted []string) {
 	type place struct {
 		topology Topology
 		index    int
@@ -91,7 +125,7 @@ func shorten(cells map[string][]planned, d time.Duration, seed uint64) (omitted 
 	var all []place
 	for _, t := range slices.Concat(Topologies(), quorums(), apart()) {
 		for i, p := range cells[t.Name] {
-			if p.long() {
+			if of(p) {
 				all = append(all, place{t, i})
 			}
 		}
@@ -101,8 +135,12 @@ func shorten(cells map[string][]planned, d time.Duration, seed uint64) (omitted 
 	left := map[string][]int{}
 	for _, at := range all {
 		p := cells[at.topology.Name][at.index]
-		if took := (p.nemesis.least + recovery) / atOnce; 3*took <= d {
-			d -= 3 * took
+		took := p.nemesis.least + recovery
+		if p.bank {
+			took = p.nemesis.least + settle
+		}
+		if took /= atOnce; took <= d {
+			d -= took
 			continue
 		}
 		left[at.topology.Name] = append(left[at.topology.Name], at.index)
@@ -117,6 +155,5 @@ func shorten(cells map[string][]planned, d time.Duration, seed uint64) (omitted 
 		}
 		cells[topology] = kept
 	}
-	slices.Sort(omitted)
 	return omitted
 }

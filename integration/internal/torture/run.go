@@ -18,7 +18,7 @@ type Config struct {
 	Seed     uint64
 	Dir      string // the directory for histories and logs of failures; "": a temporary one
 
-	// Only selects the cells whose "topology/nemesis" is or contains this. Controls are "control/NAME",
+	// Only selects the cells whose "topology/nemesis", or "topology/bank/nemesis", is or contains this. Controls are "control/NAME",
 	// mitigations "mitigation/NAME", and cells of isolation "isolation/TOPOLOGY/FAULT".
 	Only string
 
@@ -33,6 +33,7 @@ type Report struct {
 	Controls    []ControlResult
 	Mitigations []*Result
 	Isolations  []*Result
+	Banks       []*Result
 	Skipped     []string // cells that cannot run here, and the reason
 	Omitted     []string // cells that are too long for this duration
 	Kept        []string // the folders of failures
@@ -49,7 +50,7 @@ type ControlResult struct {
 func (r *Report) Bad() bool {
 	return slices.ContainsFunc(r.Results, func(c *Result) bool { return c.Bad() }) ||
 		slices.ContainsFunc(r.Controls, func(c ControlResult) bool { return !c.Found }) ||
-		slices.ContainsFunc(slices.Concat(r.Mitigations, r.Isolations), func(c *Result) bool { return c.Bad() })
+		slices.ContainsFunc(slices.Concat(r.Mitigations, r.Isolations, r.Banks), func(c *Result) bool { return c.Bad() })
 }
 
 // atOnce topologies run side by side, each with its own servers: a cell waits for most of its time. Loads run alone
@@ -135,6 +136,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		report.Controls = append(report.Controls, part.Controls...)
 		report.Mitigations = append(report.Mitigations, part.Mitigations...)
 		report.Isolations = append(report.Isolations, part.Isolations...)
+		report.Banks = append(report.Banks, part.Banks...)
 		report.Skipped = append(report.Skipped, part.Skipped...)
 		report.Kept = append(report.Kept, part.Kept...)
 	}
@@ -170,11 +172,17 @@ func (r *Report) play(ctx context.Context, env *Environment, p planned, d time.D
 		r.Mitigations = append(r.Mitigations, results...)
 		return
 	}
-	result := Cell(ctx, env, p.nemesis, d, seed)
+	v := product()
+	v.bank = p.bank
+	result := cell(ctx, env, p.nemesis, d, seed, v)
 	if ctx.Err() != nil {
 		return
 	}
-	r.Results = append(r.Results, result)
+	if p.bank {
+		r.Banks = append(r.Banks, result)
+	} else {
+		r.Results = append(r.Results, result)
+	}
 	r.saveOrDrop(result, env)
 }
 

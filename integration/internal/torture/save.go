@@ -19,7 +19,11 @@ import (
 // save writes the history of a failure, porcupine's visualization of keys that are not linearizable, and the logs of
 // the servers to a new folder, and returns it.
 func (r *Result) save(dir string, env *Environment) (folder string, err error) {
-	name := strings.ReplaceAll(strings.Trim(r.Topology+" "+r.Nemesis+" "+r.Mitigation, " "), " ", "-")
+	what := ""
+	if r.Bank {
+		what = bankKind + " "
+	}
+	name := strings.ReplaceAll(strings.Trim(r.Topology+" "+what+r.Nemesis+" "+r.Mitigation, " "), " ", "-")
 	folder = filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("unwatch-torture-%s-%d", name, r.Seed))
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return "", err
@@ -31,6 +35,9 @@ func (r *Result) save(dir string, env *Environment) (folder string, err error) {
 func (r *Result) visualize(folder string) error {
 	byKey := r.History.byKey()
 	for i, key := range r.NotLinearizable {
+		if len(byKey[key]) == 0 {
+			continue // of the bank
+		}
 		if i == 3 {
 			break // one picture is enough to read
 		}
@@ -89,6 +96,7 @@ func (r *Result) write(path string) (err error) {
 	for _, n := range r.History.notes {
 		out("%12.3f  %s", ms(n.At), n.Text)
 	}
+	r.writeJoints(out)
 	byKey := r.History.byKey()
 	for _, key := range slices.Sorted(maps.Keys(byKey)) {
 		out("\nkey %s", key)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/seal"
 )
 
 // stored is the content of the servers: the values of all keys, and their expiries.
@@ -83,7 +85,7 @@ func (all *stored) list(key string) []string {
 // immortal returns the keys of locks and their companions without an expiry.
 func (all *stored) immortal() (names []string) {
 	for name, ttl := range all.ttl {
-		if !strings.HasPrefix(name, keyPrefix) && ttl < 0 {
+		if !strings.HasPrefix(name, keyPrefix) && !strings.HasPrefix(name, seal.DecisionPrefix) && ttl < 0 {
 			names = append(names, name)
 		}
 	}

@@ -19,7 +19,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // Table writes the results, in lines of at most 80 columns. A cell's operations in neither column were
 // reported as not written.
 func (r *Report) Table(w io.Writer) error {
-	if len(r.Results)+len(r.Controls)+len(r.Mitigations)+len(r.Isolations)+len(r.Skipped) == 0 {
+	if len(r.Results)+len(r.Controls)+len(r.Mitigations)+len(r.Isolations)+len(r.Banks)+len(r.Skipped) == 0 {
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
@@ -50,6 +50,9 @@ func (r *Report) Table(w io.Writer) error {
 		if moves > 0 {
 			_, _ = fmt.Fprintf(w, "Keys moved %d times between two stores.\n", moves)
 		}
+	}
+	if err := r.banks(table, row); err != nil {
+		return err
 	}
 	if len(r.Controls) > 0 {
 		_, _ = fmt.Fprintln(w, "\nControls: stores with a mistake, which have to be caught.")
@@ -92,6 +95,19 @@ func (r *Report) loads(w io.Writer) {
 			_, _ = fmt.Fprintln(w, strings.TrimRight(text, " "))
 		}
 	}
+}
+
+// banks writes what became of the updates of several keys. Torn are those that are stored or were seen in part.
+func (r *Report) banks(table *tabwriter.Writer, row func(cells ...any)) error {
+	if len(r.Banks) > 0 {
+		_, _ = fmt.Fprintln(table, "\nA bank and a booking of seats, by updates of several keys.")
+		row("where", "ops", "acked", "unknown", "lost", "doubled", "torn", "stall", "")
+	}
+	for _, c := range r.Banks {
+		row(c.Topology+"/"+c.Nemesis, c.Operations, c.Acknowledged, c.Unknown, c.Lost, c.Double, c.Partial,
+			fmt.Sprintf("%.1fs", c.Stall.Seconds()), c.word())
+	}
+	return table.Flush()
 }
 
 // isolations writes the share of its throughput on healthy keys that each store kept.
@@ -181,6 +197,9 @@ func (v *Verdict) findings() []finding {
 		{v.Overlap, "overlap", "times two held one lock", true},
 		{v.Stale, "stale", "fencing tokens are smaller than one before them", true},
 		{v.Torn, "torn", "transfers are in no order that all lists agree on", true},
+		{v.Partial, "torn", "updates of several keys are stored, or were seen, in part", true},
+		{v.Sealed, "sealed", "keys stay sealed although a Store has touched them", false},
+		{v.Forgot, "left", "decisions are left without a fault", false},
 		{v.Unfenced, "unfenced", "updates of the external store are lost or out of order", false},
 		{v.Passed, "passed", "late writes passed the token check", true},
 		{v.Few, "not written", "operations failed beyond half of all: calls do not wait until the fault is over", false},
@@ -223,8 +242,11 @@ func (v *Verdict) broken() (lines []string) {
 
 // problems describes the failures.
 func (r *Report) problems(w io.Writer) error {
-	for _, c := range r.Results {
+	for _, c := range slices.Concat(r.Results, r.Banks) {
 		name := c.Topology + "/" + c.Nemesis
+		if c.Bank {
+			name = c.Topology + "/" + bankKind + "/" + c.Nemesis
+		}
 		lines := c.broken()
 		switch {
 		case c.Bad():

@@ -106,7 +106,7 @@ func (w *worker) read(ctx context.Context, key rmw.Key) Outcome {
 func (w *worker) update(ctx context.Context, key rmw.Key, id string) Outcome {
 	op := Operation{Process: w.number, Key: key.Name, ID: id, Call: w.history.now()}
 	if w.begin != nil {
-		w.begin(&op)
+		w.begin(said{Begin: true, Op: &op})
 	}
 	// Drawn here, since fn may run after Update has returned.
 	stall, stalls := w.clientFaults.stall.draw(w.rng)
