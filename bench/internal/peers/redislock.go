@@ -36,24 +36,30 @@ func (s *strategy) NextBackoff() time.Duration {
 }
 
 func (r *redislocks) Update(ctx context.Context, key string, fn func([]byte) ([]byte, error)) error {
-	var lock *redislock.Lock
-	for {
-		var err error
-		lock, err = r.locks.Obtain(ctx, "lock:"+key, lease, &redislock.Options{RetryStrategy: &strategy{redislocks: r}})
-		if err == nil {
-			break
-		}
-		// Without a deadline, redislock gives up after one lease.
-		gaveUp := errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, context.DeadlineExceeded)
-		if ctx.Err() != nil || !gaveUp {
-			return err
-		}
+	lock, err := r.obtain(ctx, key)
+	if err != nil {
+		return err
 	}
-	err := getSet(ctx, r.rdb, key, fn)
+	err = getSet(ctx, r.rdb, key, fn)
 	if releaseErr := lock.Release(context.WithoutCancel(ctx)); err == nil {
 		err = releaseErr
 	}
 	return err
+}
+
+// obtain continues when redislock gives up.
+func (r *redislocks) obtain(ctx context.Context, key string) (*redislock.Lock, error) {
+	for {
+		lock, err := r.locks.Obtain(ctx, "lock:"+key, lease, &redislock.Options{RetryStrategy: &strategy{redislocks: r}})
+		if err == nil {
+			return lock, nil
+		}
+		// Without a deadline, redislock gives up after one lease.
+		gaveUp := errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, context.DeadlineExceeded)
+		if ctx.Err() != nil || !gaveUp {
+			return nil, err
+		}
+	}
 }
 
 func (r *redislocks) Close() error { return r.rdb.Close() }

@@ -21,7 +21,7 @@ func openWatch(d delay) func(Options) (Impl, error) {
 }
 
 func (w *watch) Update(ctx context.Context, key string, fn func([]byte) ([]byte, error)) error {
-	once := func(tx *redis.Tx) error {
+	return w.again(ctx, func(tx *redis.Tx) error {
 		old, err := value(tx.Get(ctx, key))
 		if err != nil {
 			return err
@@ -35,9 +35,13 @@ func (w *watch) Update(ctx context.Context, key string, fn func([]byte) ([]byte,
 			return nil
 		})
 		return err
-	}
+	}, key)
+}
+
+// again repeats a transaction until no other one has changed its keys.
+func (w *watch) again(ctx context.Context, once func(tx *redis.Tx) error, keys ...string) error {
 	for try := 1; ; try++ {
-		err := w.rdb.Watch(ctx, once, key)
+		err := w.rdb.Watch(ctx, once, keys...)
 		if !errors.Is(err, redis.TxFailedErr) {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/bench/internal/lab"
@@ -221,6 +222,7 @@ func (r *Runner) measure(ctx context.Context, path *lab.Path, slot *result.Slot,
 	}
 	slot.Server = after.Sub(before)
 	slot.Stored, err = path.Stored(ctx, distinct(keys))
+	slot.Stored /= int64(max(1, strings.Count(keys[0][0][0], apart)+1))
 	return err
 }
 

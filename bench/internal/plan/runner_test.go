@@ -148,3 +148,18 @@ func TestHolds(t *testing.T) {
 		}
 	}
 }
+
+// Updates of several keys store each of them once.
+func TestTogether(t *testing.T) {
+	servers.Redis(t).Stop()
+	f := measure(t, "four1|two64-10|twohot4x16", ".*")
+	if len(f.Slots) != 3*4 {
+		t.Errorf("%d slots", len(f.Slots))
+	}
+	for i := range f.Slots {
+		s := &f.Slots[i]
+		if s.Done() == 0 || s.Stored != s.Done() || s.Refused != "" || s.Err() != "" {
+			t.Errorf("%s %s: %d done, %d stored, refused %q, error %q", s.Scenario, s.Impl, s.Done(), s.Stored, s.Refused, s.Err())
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/bench/internal/lab"
@@ -20,7 +21,11 @@ type Scenario struct {
 	Hot        bool // one key for all, else one per goroutine
 	Turns      int  // number of keys that each goroutine takes in turn
 	Zipf       int  // number of keys for all, with a Zipf distribution
-	Impls      []string
+	// Together is the number of keys that an update has; 0: one.
+	Together int
+	// Accounts is the number of keys from which an update of several takes its own.
+	Accounts int
+	Impls    []string
 	// Background selects a ctx that never ends, else the ctx is cancellable.
 	Background bool
 	// Writers is the number of additional processes that update the same keys by WATCH.
@@ -51,6 +56,13 @@ func (s Scenario) Title() string {
 		what = stats.Short(float64(s.Locks)) + " locks held"
 	case s.Hot:
 		what = "ONE hot key, " + s.loops()
+		if s.Together > 0 {
+			what = fmt.Sprintf("the same %d keys together for all, %s", s.Together, s.loops())
+		}
+	case s.Accounts > 0:
+		what = fmt.Sprintf("%d of %d keys together, %s", s.Together, s.Accounts, s.loops())
+	case s.Together > 0:
+		what = fmt.Sprintf("one goroutine, the same %d keys together again and again", s.Together)
 	case s.Zipf > 0:
 		what = fmt.Sprintf("%d keys by Zipf's law, %s", s.Zipf, s.loops())
 	case s.Turns > 0:
@@ -96,6 +108,8 @@ func (s Scenario) keys() [][][]string {
 		for g := range s.Goroutines {
 			keys := []string{"room"}
 			switch {
+			case s.Together > 0:
+				keys = s.sets(p, g)
 			case s.Zipf > 0:
 				keys = keys[:0]
 				zipf := rand.NewZipf(rand.New(rand.NewPCG(uint64(p), uint64(g))), 1.1, 1, uint64(s.Zipf-1))
@@ -119,7 +133,9 @@ func distinct(keys [][][]string) []string {
 	var list []string
 	for _, process := range keys {
 		for _, goroutine := range process {
-			list = append(list, goroutine...)
+			for _, key := range goroutine {
+				list = append(list, strings.Split(key, apart)...)
+			}
 		}
 	}
 	slices.Sort(list)
@@ -194,7 +210,7 @@ func Scenarios() []Scenario {
 		prefix string
 		lab.Network
 	}{{"", lab.Loopback}, {"d-", lab.Delay}} {
-		for _, s := range loads() {
+		for _, s := range slices.Concat(loads(), together()) {
 			s.Name, s.Network = net.prefix+s.Name, net.Network
 			list = append(list, s)
 		}

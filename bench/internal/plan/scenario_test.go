@@ -30,6 +30,10 @@ func TestScenarios(t *testing.T) {
 		}
 		want := s.Processes * s.Goroutines * max(1, s.Turns)
 		switch {
+		case s.Accounts > 0:
+			want = s.Accounts
+		case s.Together > 0:
+			want = s.Together
 		case s.Hot:
 			want = 1
 		case s.Zipf > 0:

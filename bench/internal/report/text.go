@@ -53,6 +53,9 @@ func machine(b *strings.Builder, f *result.Results) {
 func writeScenario[R any](b *strings.Builder, s plan.Scenario, columns []column[R], rows []R, foreign float64) {
 	fmt.Fprintf(b, "\n### %s: %s\n\n", s.Name, s.Title())
 	_ = writeTable(b, columns, rows) // a Builder returns no error
+	if note := s.Note(); note != "" {
+		fmt.Fprintf(b, "\n%s\n", note)
+	}
 	if foreign > result.Quiet {
 		fmt.Fprintf(b, "\nNOT QUIET: other processes used up to %.2f cores meanwhile; do not rely on this table\n", foreign)
 	}

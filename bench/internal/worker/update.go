@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,7 @@ type UpdateJob struct {
 	Impl string        `json:"impl"`
 	Addr string        `json:"addr"`
 	Via  bool          `json:"proxy"`
-	Keys [][]string    `json:"keys"` // per goroutine, which takes them in turn
+	Keys [][]string    `json:"keys"` // per goroutine, which takes them in turn; those of one update have a space between them
 	Slot time.Duration `json:"slot_ns"`
 	// Fn is the duration of fn.
 	Fn time.Duration `json:"fn_ns,omitempty"`
@@ -101,10 +102,13 @@ func (j *UpdateJob) warmUp(ctx context.Context, impl peers.Impl) (hung int64, er
 	defer cancel()
 	errs := make(chan error, len(j.Keys))
 	for i := range j.Keys {
-		key := fmt.Sprintf("%d:%d:warm", i, os.Getpid())
+		var keys []string
+		for n := range strings.Fields(j.Keys[i][0]) {
+			keys = append(keys, fmt.Sprintf("%d:%d:%d:warm", n, i, os.Getpid()))
+		}
 		go func() {
 			for range warmUps {
-				if err := impl.Update(ctx, key, increment); err != nil {
+				if err := peers.UpdateAll(ctx, impl, keys, increment); err != nil {
 					errs <- err
 					return
 				}
@@ -242,7 +246,7 @@ func (r *race) runner(ctx context.Context, keys []string) {
 			now = r.awaitTurn(key)
 		}
 		r.pending.Add(1)
-		err := r.impl.Update(caller, key, fn)
+		err := peers.UpdateAll(caller, r.impl, strings.Fields(key), fn)
 		end := time.Since(r.began)
 		r.pending.Add(-1)
 		if err != nil {
