@@ -31,3 +31,32 @@ func joinWatch(ctx context.Context, rdb *redis.Client, id, member string) error 
 }
 
 // endsnippet
+
+// moveWatch is move as it was before the migration.
+//
+// snippet:two-before
+func moveWatch(ctx context.Context, rdb *redis.Client, from, to, member string) error {
+	for {
+		err := rdb.Watch(ctx, func(tx *redis.Tx) error {
+			left, err := tx.Get(ctx, from).Result()
+			if err != nil && !errors.Is(err, redis.Nil) {
+				return err
+			}
+			joined, err := tx.Get(ctx, to).Result()
+			if err != nil && !errors.Is(err, redis.Nil) {
+				return err
+			}
+			_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				p.Set(ctx, from, remove(left, member), 24*time.Hour)
+				p.Set(ctx, to, add(joined, member), 24*time.Hour)
+				return nil
+			})
+			return err
+		}, from, to)
+		if !errors.Is(err, redis.TxFailedErr) {
+			return err
+		}
+	}
+}
+
+// endsnippet

@@ -1,5 +1,5 @@
 // Command quickstart is the example of the README, as a program: it lets a member join
-// a chat room through a Codis proxy.
+// a chat room, and go to another one, through a Codis proxy.
 //
 //	go run ./examples/quickstart HOST:PORT
 package main
@@ -45,11 +45,14 @@ func run(ctx context.Context, proxyAddr string) error {
 	if err := join(ctx, store, "7", "ada"); err != nil {
 		return err
 	}
-	room, err := store.Read(ctx, rmw.Key{Name: "room:7"})
+	if err := move(ctx, store, "room:7", "room:8", "ada"); err != nil {
+		return err
+	}
+	rooms, err := rmw.ReadAll(ctx, store, rmw.Key{Name: "room:7"}, rmw.Key{Name: "room:8"})
 	if err != nil {
 		return err
 	}
-	fmt.Println("room 7:", room.Text())
+	fmt.Printf("room 7: %q, room 8: %q\n", rooms[0].Text(), rooms[1].Text())
 	return nil
 }
 
@@ -64,6 +67,19 @@ func join(ctx context.Context, store rmw.Store, id, member string) error {
 
 // endsnippet
 
+// snippet:two
+func move(ctx context.Context, store rmw.Store, from, to, member string) error {
+	a, b := rmw.Key{Name: from, TTL: 24 * time.Hour}, rmw.Key{Name: to, TTL: 24 * time.Hour}
+	_, err := rmw.Transact(ctx, store, func(_ context.Context, tx *rmw.Tx) error {
+		tx.Put(a, rmw.String(remove(tx.Get(a).Text(), member)))
+		tx.Put(b, rmw.String(add(tx.Get(b).Text(), member)))
+		return nil
+	}, a, b)
+	return err
+}
+
+// endsnippet
+
 // add returns the room with one more member.
 func add(room, member string) string {
 	members := strings.Fields(room)
@@ -71,4 +87,9 @@ func add(room, member string) string {
 		members = append(members, member)
 	}
 	return strings.Join(members, " ")
+}
+
+// remove returns the room without a member.
+func remove(room, member string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(room), func(m string) bool { return m == member }), " ")
 }

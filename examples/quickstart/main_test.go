@@ -22,7 +22,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, run(t.Context(), p.Addr()), "joining twice")
 }
 
-// Both sides of the README's diff do the same. The new one is tested without a server.
+// Both sides of each diff in the README do the same. The new one is tested without a server.
 func TestJoin(t *testing.T) {
 	p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis()})
 	require.NoError(t, err)
@@ -37,4 +37,13 @@ func TestJoin(t *testing.T) {
 	room, err := store.Read(t.Context(), rmw.Key{Name: "room:7"})
 	require.NoError(t, err)
 	assert.Equal(t, "ada bob", room.Text())
+
+	for _, to := range []string{"room:8", "room:8"} {
+		require.NoError(t, moveWatch(t.Context(), rdb, "room:7", to, "bob"))
+		require.NoError(t, move(t.Context(), store, "room:7", to, "bob"))
+	}
+	assert.Equal(t, []any{"ada", "bob"}, rdb.MGet(t.Context(), "room:7", "room:8").Val())
+	rooms, err := rmw.ReadAll(t.Context(), store, rmw.Key{Name: "room:7"}, rmw.Key{Name: "room:8"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ada", "bob"}, []string{rooms[0].Text(), rooms[1].Text()})
 }
