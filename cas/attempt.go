@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/rmw/driver"
 )
 
-// errConflict: the key changed between WATCH and EXEC. Nothing was written.
+// errConflict: a key changed between WATCH and EXEC. Nothing was written.
 var errConflict = errors.New("the key changed between WATCH and EXEC")
 
 // aborted is the error that fn returned.
@@ -21,46 +21,47 @@ type aborted struct{ error }
 func (e aborted) Unwrap() error { return e.error }
 
 // unread is a failure before anything could be written, or before EXEC was sent.
-type unread struct{ error }
+type unread struct {
+	error
+
+	key rmw.Key
+}
 
 func (e unread) Unwrap() error { return e.error }
 
 // attempt is WATCH, read, fn, EXEC, once.
-//
-// The commands run on a goroutine of their own, so that the caller can leave when
-// ctx ends, fn can run on the caller's goroutine, and the connection is
-// unwatched in any case.
-func (u *update) attempt(ctx context.Context) (rmw.Result, error) {
-	t := startTransaction(ctx, u.Store, u.key)
-	defer t.abandon() // no-op once the write was handed over
+func (u *update) attempt(ctx context.Context) error {
+	t := startTransaction(ctx, u.Store, u.key.Name)
+	defer t.end()
 
 	u.op = "read"
-	cur, err := t.read(ctx)
+	cur, err := t.read(ctx, u.Store, u.key, false)
 	if err != nil {
-		return rmw.Result{}, unread{err}
+		return unread{err, u.key}
 	}
 	u.op = "exec"
 	u.attempts++
 	next, err := u.callFn(ctx, cur)
 	if err != nil {
-		return rmw.Result{}, aborted{err}
+		return aborted{err}
 	}
 	if err := ctx.Err(); err != nil {
-		return rmw.Result{}, err
+		return err
 	}
 	write, ttl, err := driver.CheckWrite(u.key, cur, next)
 	if err != nil {
-		return rmw.Result{}, err
+		return err
 	}
-	res := rmw.Result{Before: cur, After: cur, Attempts: u.attempts, Waited: u.waited}
-	if !write {
-		return res, nil
+	if write {
+		if err := t.write(ctx, u.Store, change{key: u.key, cur: cur, next: next, ttl: ttl}); err != nil {
+			return err
+		}
 	}
-	if err := t.exec(ctx, change{key: u.key, cur: cur, next: next, ttl: ttl}); err != nil {
-		return rmw.Result{}, err
+	u.res = rmw.Result{Before: cur, After: cur, Written: write}
+	if write {
+		u.res.After = next.WithTTL(0)
 	}
-	res.After, res.Written = next.WithTTL(0), true
-	return res, nil
+	return nil
 }
 
 func (u *update) callFn(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
@@ -69,7 +70,7 @@ func (u *update) callFn(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
 	return u.fn(ctx, cur)
 }
 
-// change is the write of a transaction.
+// change is the write of a key.
 type change struct {
 	key       rmw.Key
 	cur, next rmw.Value
@@ -78,127 +79,15 @@ type change struct {
 	fieldsExpire bool // on this server
 }
 
-// transaction is a connection that watches the key.
-type transaction struct {
-	gate   *redisx.Gate
-	reads  chan readResult
-	writes chan change
-	done   chan error
-	over   bool
-
-	ended    chan struct{} // the connection is unwatched and given back; then:
-	err      error         // of Watch
-	panicked any           // or the value it panicked with: a hook of the client has a bug
-}
-
-type readResult struct {
-	value rmw.Value
-	err   error
-}
-
-func startTransaction(ctx context.Context, s *Store, key rmw.Key) *transaction {
-	// The channels have room for all that is ever sent, so the goroutine never
-	// waits for a caller that has left.
-	t := &transaction{
-		gate:  s.gate,
-		reads: make(chan readResult, 1), writes: make(chan change, 1), done: make(chan error, 1),
-		ended: make(chan struct{}),
-	}
-	// go-redis unwatches with the ctx that Watch was given. If that has ended, a
-	// hook may keep it from doing so.
-	ctx = context.WithoutCancel(ctx)
-	s.gate.Go(func() {
-		defer close(t.ended)
-		defer func() { t.panicked = recover() }()
-		t.err = s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-			s.watches.Store(true)
-			r := newReading(ctx, key, true)
-			r.ask(ctx, tx)
-			if key.Kind == rmw.KindHash && r.cmd.Err() == nil && !s.fields.known.Load() {
-				s.fields.ask(ctx, tx, r)
-			}
-			v, err := r.value()
-			redisx.DropIfElsewhere(ctx, tx, key.Name, false, err)
-			t.reads <- readResult{v, err}
-			if err != nil {
-				return nil
-			}
-			if c, ok := <-t.writes; ok {
-				c.fieldsExpire = s.fields.expire.Load()
-				err := s.exec(ctx, tx, c)
-				redisx.DropIfElsewhere(ctx, tx, key.Name, false, err)
-				t.done <- err
-			}
-			return nil
-		}, key.Name)
-		redisx.DropIfElsewhere(ctx, s.rdb, key.Name, false, t.err)
+// write writes a key, and judges the answer.
+func (t *transaction) write(ctx context.Context, s *Store, c change) (err error) {
+	left := t.do(ctx, func(ctx context.Context, tx *redis.Tx) {
+		c.fieldsExpire = s.fields.expire.Load()
+		err = s.exec(ctx, tx, c)
+		redisx.DropAfterExec(ctx, tx, c.key.Name, false, err)
 	})
-	return t
-}
-
-// errNotWatched: go-redis' ClusterClient returns neither an error nor calls the
-// function when its redirects run out, as they do while a slot moves.
-var errNotWatched = redisx.Because(rmw.ErrUnavailable, errors.New("the client could not WATCH, and does not say why"))
-
-// read returns the value of the watched key.
-func (t *transaction) read(ctx context.Context) (rmw.Value, error) {
-	select {
-	case r := <-t.reads:
-		return r.value, r.err
-	case <-ctx.Done():
-		return rmw.Value{}, ctx.Err()
-	case <-t.gate.GaveUp:
-		return rmw.Value{}, rmw.ErrClosed
-	case <-t.ended:
+	if left != nil {
+		return redisx.Because(rmw.ErrOutcomeUnknown, left)
 	}
-	select {
-	case r := <-t.reads:
-		return r.value, r.err
-	default:
-		return rmw.Value{}, t.failure(errNotWatched)
-	}
-}
-
-// failure is why a transaction ended without an answer.
-func (t *transaction) failure(otherwise error) error {
-	if t.panicked != nil {
-		panic(t.panicked)
-	}
-	if t.err != nil {
-		return t.err
-	}
-	return otherwise
-}
-
-// abandon ends the transaction without a write.
-func (t *transaction) abandon() {
-	if !t.over {
-		t.over = true
-		close(t.writes)
-	}
-}
-
-// exec writes, and judges the answer.
-func (t *transaction) exec(ctx context.Context, c change) error {
-	t.over = true
-	t.writes <- c
-	select {
-	case err := <-t.done:
-		return err
-	case <-t.ended:
-	case <-ctx.Done():
-	case <-t.gate.GaveUp:
-	}
-	select {
-	case err := <-t.done: // both at once: the answer is worth more
-		return err
-	default:
-	}
-	switch {
-	case ctx.Err() != nil:
-		return redisx.Because(rmw.ErrOutcomeUnknown, ctx.Err())
-	case t.gate.GivenUp():
-		return redisx.Because(rmw.ErrOutcomeUnknown, rmw.ErrClosed)
-	}
-	return redisx.Because(rmw.ErrOutcomeUnknown, t.failure(errNotWatched))
+	return err
 }

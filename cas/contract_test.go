@@ -37,14 +37,8 @@ func TestContract(t *testing.T) {
 				Open:    func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
 				OneSlot: true,
 			}
-			if profile.Server() || profile.Slots() == 0 { // else nothing keeps the keys of a transaction together
+			if profile.Server() || name == "predixy-single" {
 				b.Proxy.Engines = 1
-			}
-			if profile.Check("EVAL", "return 1", "1", "k") != nil {
-				b.Open = func(rdb *redis.Client) rmw.Store {
-					rdb.AddHook(proxycompat.Hook(profile))
-					return cas.New(rdb, cas.Config{})
-				}
 			}
 			if name == "redis@3.2" { // the first write finds out that KEEPTTL is missing, and calls fn twice
 				b.Open = func(rdb *redis.Client) rmw.Store {

@@ -25,13 +25,8 @@ var hashScript string
 // rmw.ErrOutcomeUnknown.
 func (s *Store) exec(ctx context.Context, tx *redis.Tx, c change) error {
 	old := s.old.Load()
-	return s.execute(ctx, tx, commands(ctx, c, old), old)
-}
-
-// execute sends MULTI, the commands and EXEC. Without old, the first one may be a SET with KEEPTTL.
-func (s *Store) execute(ctx context.Context, tx *redis.Tx, all []redis.Cmder, old bool) error {
 	pipe := tx.TxPipeline()
-	if err := pipe.BatchProcess(ctx, all...); err != nil {
+	if err := pipe.BatchProcess(ctx, commands(ctx, c, old)...); err != nil {
 		return err
 	}
 	cmds, err := pipe.Exec(ctx)
@@ -45,11 +40,12 @@ func (s *Store) execute(ctx context.Context, tx *redis.Tx, all []redis.Cmder, ol
 	case !old && redis.HasErrorPrefix(cmds[0].Err(), "syntax error"):
 		// The SET, all there was to write, was refused for its KEEPTTL.
 		s.old.Store(true)
+		s.keeps.Store(true)
 		return errConflict
 	case redisx.OutcomeOf(err) == redisx.NotDone && noneRan(cmds) && !multiRefused(err):
 		return refusal(cmds, err)
 	case redisx.FailedWrite(err) != nil: // the EXEC, which comes last
-		return unread{err}
+		return unread{err, c.key}
 	}
 	return redisx.Because(rmw.ErrOutcomeUnknown, err)
 }

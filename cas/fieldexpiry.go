@@ -16,16 +16,16 @@ import (
 // does not notice a field that has expired and is not yet deleted, so that a script compares the number of fields.
 type fieldExpiry struct{ known, expire atomic.Bool }
 
-// ask sends a command that only such a server knows. A failure of the connection is that of the reading.
-func (f *fieldExpiry) ask(ctx context.Context, tx *redis.Tx, r reading) {
-	cmd := &redisx.Command{Cmd: redis.NewCmd(ctx, "hpexpiretime", r.key.Name, "FIELDS", 1, "f")}
+// ask sends a command that only such a server knows.
+func (f *fieldExpiry) ask(ctx context.Context, tx *redis.Tx, name string) error {
+	cmd := &redisx.Command{Cmd: redis.NewCmd(ctx, "hpexpiretime", name, "FIELDS", 1, "f")}
 	err := tx.Process(ctx, cmd)
 	switch {
-	case err == nil || errors.Is(err, redis.Nil) || redisx.MeaningOf(err) == resp.Forbidden:
+	case err == nil || errors.Is(err, redis.Nil) || redisx.MeaningOf(err) == resp.Forbidden || redisx.IsWrongType(err):
 		f.expire.Store(true)
 	case !errors.Is(redisx.Reason(err), rmw.ErrUnsupported):
-		r.cmd.SetErr(err)
-		return
+		return err
 	}
 	f.known.Store(true)
+	return nil
 }

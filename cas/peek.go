@@ -28,11 +28,16 @@ func (s *Store) Peek(ctx context.Context, key rmw.Key) (rmw.Value, time.Duration
 		p := peeking{reading: newReading(ctx, key, false), ttl: redis.NewIntCmd(ctx, "pttl", key.Name)}
 		if err := s.gate.Await(ctx, func() {
 			p.failed = p.ask(ctx, s)
-			redisx.DropIfElsewhere(ctx, s.rdb, key.Name, s.watches.Load(), p.failed)
+			redisx.DropAfterExec(ctx, s.rdb, key.Name, s.watches.Load(), p.failed)
 		}); err != nil {
 			return rmw.Value{}, 0, fail("peek", key, 0, err)
 		}
 		v, left, err := p.result()
+		if errors.Is(err, rmw.ErrWrongKind) {
+			if err = s.open(ctx, key, err); err == nil {
+				continue
+			}
+		}
 		switch {
 		case err == nil:
 			return v, left, nil

@@ -47,7 +47,7 @@ func (r reading) value() (rmw.Value, error) {
 	case errors.Is(err, redis.Nil):
 		return rmw.Value{}, nil
 	case redisx.IsWrongType(err):
-		return rmw.Value{}, otherKind{fmt.Errorf("%w: the key does not hold a %v", rmw.ErrWrongKind, r.key.Kind)}
+		return rmw.Value{}, fmt.Errorf("%w: the key does not hold a %v", rmw.ErrWrongKind, r.key.Kind)
 	case err != nil:
 		return rmw.Value{}, err
 	}

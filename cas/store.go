@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/redisx"
@@ -30,10 +27,12 @@ type Store struct {
 	rdb     Client
 	cfg     Config
 	invalid error
+	cluster atomic.Bool  // keys of one WATCH must have one slot
 	gate    *redisx.Gate // calls, and transactions they left behind
 	old     atomic.Bool  // the server has no SET … KEEPTTL
 	watches atomic.Bool  // a key could be watched
 	fields  fieldExpiry
+	keeps   atomic.Bool // it is known whether the server has SET … KEEPTTL
 
 	decisions decisions
 }
@@ -50,11 +49,13 @@ const tries = 3
 // then forgets their updates. A wrapper that hides a Ring is not recognized.
 func New(rdb Client, cfg Config) *Store {
 	s := &Store{rdb: rdb, cfg: cfg.withDefaults(), invalid: cfg.Validate(), gate: redisx.NewGate()}
-	s.decisions.store = uuid.NewString()
+	s.decisions.init()
 	if redisx.IsNil(rdb) {
 		s.invalid = errors.Join(s.invalid, fmt.Errorf("%w: cas.New needs a client, not nil", rmw.ErrInvalid))
 	} else {
 		s.invalid = errors.Join(s.invalid, redisx.CheckClient("cas.New", "", rdb))
+		_, cluster := rdb.(interface{ Options() *redis.ClusterOptions })
+		s.cluster.Store(cluster)
 	}
 	return s
 }
@@ -98,9 +99,9 @@ func (s *Store) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 			return rmw.Value{}, fail("read", key, 0, err)
 		}
 		v, err := r.value()
-		if errors.As(err, new(otherKind)) {
-			var again bool
-			if v, again, err = s.shown(ctx, key, err); again && err == nil {
+		if errors.Is(err, rmw.ErrWrongKind) {
+			var open bool
+			if v, open, err = s.shown(ctx, key, err); open {
 				continue
 			}
 		}
@@ -126,53 +127,16 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if err := rmw.CheckTx(ctx, s, key.Name); err != nil {
 		return rmw.Result{}, fail("update", key, 0, err)
 	}
-	u := &update{Store: s, key: key, fn: fn}
-	var o redisx.Outage
-	for broken := 0; ; {
-		res, err := u.attempt(ctx)
-		switch {
-		case err == nil:
-			return res, nil
-		case errors.Is(err, errConflict):
-			if u.attempts >= s.cfg.MaxAttempts {
-				return u.failed("exec", fmt.Errorf("%w: the key had changed after each of %d runs of fn; does fn write this key itself, instead of returning the value?",
-					rmw.ErrContended, u.attempts))
-			}
-			if err := u.backOff(ctx); err != nil {
-				return u.failed("exec", redisx.Because(rmw.ErrContended, err))
-			}
-		case errors.As(err, new(otherKind)):
-			if err := s.open(ctx, key, err); err != nil {
-				return u.failed("read", err)
-			}
-		case errors.As(err, new(aborted)):
-			return rmw.Result{Attempts: u.attempts, Waited: u.waited}, errors.Unwrap(err)
-		case errors.As(err, new(unread)) && redisx.OutcomeOf(err) == redisx.Unknown && ctx.Err() == nil && broken+1 < tries:
-			broken++ // nothing was written, so simply begin anew
-		case u.attempts < s.cfg.MaxAttempts && !s.gate.Closed() && o.Another(ctx, err):
-			// nothing was written
-		default:
-			return u.failed(u.op, o.EndOf(ctx, err))
-		}
-	}
+	u := &update{call: call{Store: s, key: key, again: "does fn write this key itself, instead of returning the value?"}, fn: fn}
+	err := u.run(ctx, u.attempt)
+	u.res.Attempts, u.res.Waited = u.attempts, u.waited
+	return u.res, err
 }
 
 // update is one call of Update.
 type update struct {
-	*Store
-	key      rmw.Key
-	fn       rmw.UpdateFunc
-	attempts int
-	waited   time.Duration
-	op       string // the current operation, for errors
-}
+	call
 
-func (u *update) backOff(ctx context.Context) error {
-	began := time.Now()
-	defer func() { u.waited += time.Since(began) }()
-	return redisx.Sleep(ctx, u.cfg.Backoff.Delay(u.attempts, rand.Float64()))
-}
-
-func (u *update) failed(op string, err error) (rmw.Result, error) {
-	return rmw.Result{Attempts: u.attempts, Waited: u.waited}, fail(op, u.key, u.attempts, err)
+	fn  rmw.UpdateFunc
+	res rmw.Result
 }

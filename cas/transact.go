@@ -1,359 +1,292 @@
 package cas
 
 import (
+	"cmp"
 	"context"
-	"embed"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strconv"
-	"sync"
+	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/keyhash"
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
 )
 
 var _ rmw.Transactor = (*Store)(nil)
 
-//go:embed lua
-var scripts embed.FS
-
-// decidedFor is how long a decision is kept. It is asked for only after the reply to an EXEC was lost.
-const decidedFor = 10 * time.Minute
-
-// Transact implements [rmw.Transactor]: WATCH of all keys, reads, fn, and an EXEC of one script. After a lost reply it asks for
-// the decision, a key that the script writes, too, so that the outcome is known as long as the server can be asked.
+// Transact implements [rmw.Transactor] by one transaction: WATCH of all keys; a flush of their reads; MULTI, the writes, EXEC.
+// fn runs on the caller's goroutine, without any lock. A key that fn gets late costs two round trips more. A Transact that
+// writes nothing ends with an EXEC as well, so that its values are those of one moment.
 //
-// On a *redis.ClusterClient all keys need a common slot, else it is an [rmw.ErrUnsupported].
+// The transaction also sets a key that begins with "~tx:", so that the Store can ask for the outcome if the reply to EXEC is
+// lost. It asks until ctx ends, for up to a minute. There are as many of these keys as calls that run at a time; they expire
+// after two minutes. In a Redis Cluster, and for keys with a hash tag, there are as many for each tag.
+//
+// In a Redis Cluster all keys must have one slot: else Transact is an [rmw.ErrUnsupported].
 func (s *Store) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (rmw.TxResult, error) {
 	var first rmw.Key
 	if len(keys) > 0 {
 		first = keys[0]
 	}
-	u := &several{Store: s, fn: fn}
-	err := u.admit(ctx, keys)
+	keys, err := s.beginSeveral(ctx, keys, fn)
 	if err != nil {
 		return rmw.TxResult{}, fail("transact", first, 0, err)
 	}
 	defer s.gate.Leave()
-	var o redisx.Outage
-	for broken := 0; ; {
-		changes, err := u.attempt(ctx)
-		switch {
-		case err == nil:
-			for i := range changes {
-				changes[i].After = changes[i].After.WithTTL(0)
-			}
-			return rmw.TxResult{Changes: changes, Attempts: u.attempts, Waited: u.waited}, nil
-		case errors.As(err, new(aborted)):
-			return rmw.TxResult{Attempts: u.attempts, Waited: u.waited}, errors.Unwrap(err)
-		case errors.Is(err, errConflict):
-			if u.attempts >= s.cfg.MaxAttempts {
-				return u.failed(fmt.Errorf("%w: a key had changed after each of %d runs of fn; does fn write one of these keys itself, instead of by Put?",
-					rmw.ErrContended, u.attempts))
-			}
-			if err := u.backOff(ctx); err != nil {
-				return u.failed(redisx.Because(rmw.ErrContended, err))
-			}
-		case errors.As(err, new(otherKind)):
-			if err := u.openAll(ctx, err); err != nil {
-				return u.failed(err)
-			}
-		case errors.As(err, new(unread)) && redisx.OutcomeOf(err) == redisx.Unknown && ctx.Err() == nil && broken+1 < tries:
-			broken++ // nothing was written, so simply begin anew
-		case u.attempts < s.cfg.MaxAttempts && !s.gate.Closed() && o.Another(ctx, err):
-		default:
-			return u.failed(o.EndOf(ctx, err))
-		}
+	n := s.decisions.take()
+	defer s.decisions.free(n)
+	x := &transact{
+		call: call{Store: s, key: first, op: "transact", again: "does fn write a key itself, instead of putting the value?"},
+		keys: keys, fn: fn, number: n,
 	}
+	err = x.run(ctx, x.attempt)
+	x.res.Attempts, x.res.Waited = x.attempts, x.waited
+	return x.res, err
 }
 
-// several is one call of Transact.
-type several struct {
-	*Store
-	keys     []rmw.Key // that are named
-	late     []rmw.Key // that fn has got in the last attempt
-	fn       rmw.TxFunc
-	attempts int
-	waited   time.Duration
-}
-
-func (u *several) admit(ctx context.Context, keys []rmw.Key) (err error) {
-	if u.fn == nil {
-		return fmt.Errorf("%w: the TxFunc is nil", rmw.ErrInvalid)
+// beginSeveral admits a Transact, and returns its keys without repetitions.
+func (s *Store) beginSeveral(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) ([]rmw.Key, error) {
+	if s.invalid != nil {
+		return nil, s.invalid
 	}
-	if u.keys, err = rmw.TxKeys(keys); err == nil {
-		err = rmw.CheckTx(ctx, u.Store, "")
+	if fn == nil {
+		return nil, fmt.Errorf("%w: the TxFunc is nil", rmw.ErrInvalid)
 	}
-	if err == nil {
-		err = u.oneSlot(u.keys)
-	}
+	keys, err := rmw.TxKeys(keys)
 	if err != nil {
-		return err
-	}
-	return u.begin(ctx, keys[0])
-}
-
-// oneSlot returns an error if a client of a cluster could not watch the keys together.
-func (u *several) oneSlot(keys []rmw.Key) error {
-	if _, cluster := u.rdb.(*redis.ClusterClient); !cluster {
-		return nil
+		return nil, err
 	}
 	for _, key := range keys {
-		if keyhash.Slot(key.Name) != keyhash.Slot(u.keys[0].Name) {
-			return fmt.Errorf("%w: the keys %.128q and %.128q are in two slots of the cluster, which no transaction spans; "+
-				"give them a common hash tag, or use package lockupdate", rmw.ErrUnsupported, u.keys[0].Name, key.Name)
+		if err := s.checkTogether(keys[0], key); err != nil {
+			return nil, err
 		}
+	}
+	if err := rmw.CheckTx(ctx, s, ""); err != nil {
+		return nil, err
+	}
+	return keys, s.begin(ctx, keys[0])
+}
+
+// checkTogether returns an error if a key cannot be used together with the first key.
+func (s *Store) checkTogether(first, key rmw.Key) error {
+	switch {
+	case strings.HasPrefix(key.Name, seal.DecisionPrefix):
+		return fmt.Errorf("%w: the key %.128q has the name of a decision; use other names for keys", rmw.ErrInvalid, key.Name)
+	case s.cluster.Load() && keyhash.Slot(key.Name) != keyhash.Slot(first.Name):
+		return errSlots
 	}
 	return nil
 }
 
-func (u *several) failed(err error) (rmw.TxResult, error) {
-	return rmw.TxResult{Attempts: u.attempts, Waited: u.waited}, fail("transact", u.keys[0], u.attempts, err)
-}
+var errSlots = fmt.Errorf("%w: the keys are in several slots of a Redis Cluster, and MULTI needs one; "+
+	"give the keys a common hash tag, such as {room:7}:seats, or use package lockupdate", rmw.ErrUnsupported)
 
-func (u *several) backOff(ctx context.Context) error {
-	began := time.Now()
-	defer func() { u.waited += time.Since(began) }()
-	return redisx.Sleep(ctx, u.cfg.Backoff.Delay(u.attempts, rand.Float64()))
-}
+// errSharded: a server of a Redis Cluster, or a proxy in front of one, was recognized. Nothing was written.
+var errSharded = errors.New("the decision must have the slot of the keys")
 
-// openAll ends the updates that have sealed a key.
-func (u *several) openAll(ctx context.Context, why error) error {
-	for _, key := range slices.Concat(u.keys, u.late) {
-		if err := u.open(ctx, key, why); err != nil {
+// acrossSlots judges an error of WATCH. A server or a proxy may have refused keys in several slots: if they are those of the
+// call, the error is errSlots, and if it is only the decision, errSharded.
+func (x *transact) acrossSlots(err error, late ...rmw.Key) error {
+	text := ""
+	if err != nil {
+		text = strings.ToLower(err.Error())
+	}
+	if !strings.Contains(text, "crossslot") && !strings.Contains(text, "cross-slot") && !strings.Contains(text, "same slot") {
+		return err
+	}
+	x.cluster.Store(true)
+	for _, key := range slices.Concat(x.keys, late) {
+		if err := x.checkTogether(x.keys[0], key); err != nil {
 			return err
 		}
 	}
-	return nil
+	if keyhash.Slot(x.decision) != keyhash.Slot(x.keys[0].Name) {
+		return errSharded
+	}
+	return err
+}
+
+// transact is one call of Transact.
+type transact struct {
+	call
+
+	keys     []rmw.Key
+	fn       rmw.TxFunc
+	number   int    // of the decision
+	decision string // its key
+	res      rmw.TxResult
 }
 
 // attempt is WATCH, reads, fn, EXEC, once.
-func (u *several) attempt(ctx context.Context) ([]rmw.Change, error) {
-	decision := u.decisions.take(seal.DecisionKey(u.keys[0].Name))
-	defer u.decisions.giveBack(decision)
-	names := []string{decision.key()}
-	for _, key := range u.keys {
+func (x *transact) attempt(ctx context.Context) error {
+	x.decision = x.decisionKey(x.keys[0].Name, x.number)
+	names := make([]string, 0, len(x.keys)+1)
+	for _, key := range x.keys {
 		names = append(names, key.Name)
 	}
-	c := u.watch(ctx, names...)
-	defer c.end()
-	u.late = nil
-	values, err := u.read(ctx, c, u.keys)
+	t := startTransaction(ctx, x.Store, append(names, x.decision)...)
+	defer t.end()
+
+	values, err := x.readAll(ctx, t)
 	if err != nil {
-		return nil, unread{err}
-	}
-	u.attempts++
-	run := rmw.NewTxRun(u.Store, u.keys, values, func(ctx context.Context, key rmw.Key) (rmw.Value, error) {
-		u.late = append(u.late, key)
-		if err := u.oneSlot([]rmw.Key{key}); err != nil {
-			return rmw.Value{}, err
-		}
-		if _, err := c.do(ctx, func(tx *redis.Tx) error { return tx.Watch(c.ctx, key.Name).Err() }); err != nil {
-			return rmw.Value{}, unread{err}
-		}
-		values, err := u.read(ctx, c, []rmw.Key{key})
-		if err != nil {
-			return rmw.Value{}, unread{err}
-		}
-		return values[0], nil
-	})
-	id := uuid.NewString()
-	check := func() error { return u.exec(ctx, c, run.Changes(), decision, id) }
-	failed, err := u.call(ctx, run, func() error {
-		err := check()
-		if errors.Is(err, rmw.ErrOutcomeUnknown) {
-			err = unread{err} // fn has failed, and the script writes nothing but the decision
-		}
 		return err
+	}
+	x.attempts++
+	run := rmw.NewTxRun(x.Store, x.keys, values, func(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+		return x.readLate(ctx, t, key)
 	})
-	switch {
-	case failed != nil:
-		return nil, aborted{failed}
-	case err != nil:
-		return nil, err
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
+	err = x.callFn(ctx, run, func() error { return x.exec(ctx, t, "", run.Changes()) })
+	if err != nil {
+		return err
 	}
-	return run.Changes(), check()
-}
-
-func (u *several) call(ctx context.Context, run *rmw.TxRun, check func() error) (failed, err error) {
-	u.gate.BeginFn()
-	defer u.gate.EndFn()
-	dropped := func() error {
-		run.Drop()
-		return check()
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return run.Do(ctx, u.fn, dropped)
-}
-
-// read reads keys that the session watches, in one flush.
-func (u *several) read(ctx context.Context, c *session, keys []rmw.Key) (values []rmw.Value, err error) {
-	_, err = c.do(ctx, func(tx *redis.Tx) error {
-		pipe := tx.Pipeline()
-		readings := make([]reading, len(keys))
-		cmds := make([]redis.Cmder, len(keys))
-		for i, key := range keys {
-			readings[i] = newReading(c.ctx, key, true)
-			cmds[i] = readings[i].sent
-		}
-		if err := pipe.BatchProcess(c.ctx, cmds...); err != nil {
+	changes := run.Changes()
+	id := ""
+	for i, c := range changes {
+		if changes[i].Written, _, err = driver.CheckWrite(c.Key, c.Before, c.After); err != nil {
 			return err
 		}
-		_, failed := pipe.Exec(c.ctx)
-		values = make([]rmw.Value, len(keys))
-		for i, r := range readings {
-			if r.cmd.Err() == nil && r.cmd.Val() == nil {
-				r.cmd.SetErr(failed)
-			}
-			v, err := r.value()
-			redisx.DropIfElsewhere(c.ctx, tx, keys[i].Name, false, err)
-			if err != nil {
-				return err
-			}
-			values[i] = v
+		if changes[i].Written && id == "" {
+			id = x.decisions.id()
 		}
-		return nil
+	}
+	if err := x.exec(ctx, t, id, changes); err != nil {
+		return err
+	}
+	for i := range changes {
+		changes[i].After = changes[i].After.WithTTL(0)
+	}
+	x.res.Changes = changes
+	return nil
+}
+
+// callFn calls fn. check returns an error if the values that fn has read are not present any more.
+func (x *transact) callFn(ctx context.Context, run *rmw.TxRun, check func() error) error {
+	x.gate.BeginFn()
+	defer x.gate.EndFn()
+	failed, err := run.Do(ctx, x.fn, func() error {
+		defer x.outsideFn()()
+		return check()
 	})
+	if failed != nil {
+		return aborted{failed}
+	}
+	for _, refusal := range []error{rmw.ErrInvalid, rmw.ErrWrongKind, rmw.ErrUnsupported} {
+		if errors.Is(err, refusal) { // it may come of values of two moments
+			return cmp.Or(check(), err)
+		}
+	}
+	return err
+}
+
+// outsideFn is for commands that a call of fn waits for. Its result must be called when they have ended.
+func (x *transact) outsideFn() (back func()) {
+	x.gate.EndFn()
+	return x.gate.BeginFn
+}
+
+// readLate watches and reads a key that was not named.
+func (x *transact) readLate(ctx context.Context, t *transaction, key rmw.Key) (rmw.Value, error) {
+	defer x.outsideFn()()
+	if err := x.checkTogether(x.keys[0], key); err != nil {
+		return rmw.Value{}, err
+	}
+	v, err := t.read(ctx, x.Store, key, true)
+	if err != nil {
+		err = unread{x.acrossSlots(err, key), key}
+	}
+	return v, err
+}
+
+// exec writes the changes, or, without an id, returns an error unless all values are present still.
+func (x *transact) exec(ctx context.Context, t *transaction, id string, all []rmw.Change) error {
+	w := writing{changes: make([]change, len(all)), decision: x.decision, id: id}
+	for i, c := range all {
+		w.changes[i] = change{key: c.Key, cur: c.Before, next: c.Before}
+		if id != "" && c.Written {
+			_, ttl, _ := driver.CheckWrite(c.Key, c.Before, c.After)
+			w.changes[i].next, w.changes[i].ttl = c.After, ttl
+		}
+	}
+	sent := time.Now()
+	var err error
+	left := t.do(ctx, func(ctx context.Context, tx *redis.Tx) {
+		err = x.execAll(ctx, tx, w)
+		redisx.DropAfterExec(ctx, tx, x.keys[0].Name, false, err)
+	})
+	switch {
+	case left != nil && id == "":
+		return left
+	case left != nil:
+		return redisx.Because(rmw.ErrOutcomeUnknown, left)
+	case !errors.As(err, new(lost)):
+		return err
+	}
+	is, errAsk := x.committed(ctx, x.decision, id, sent)
+	switch {
+	case errAsk != nil:
+		return redisx.Because(rmw.ErrOutcomeUnknown, errors.Join(ctx.Err(), err, errAsk))
+	case !is:
+		return unread{errors.Unwrap(err), rmw.Key{}}
+	}
+	return nil
+}
+
+// readAll reads the watched keys in one flush.
+func (x *transact) readAll(ctx context.Context, t *transaction) (values []rmw.Value, err error) {
+	if len(x.keys) == 1 {
+		v, err := t.read(ctx, x.Store, x.keys[0], false)
+		if err != nil {
+			return nil, unread{x.acrossSlots(err), x.keys[0]}
+		}
+		return []rmw.Value{v}, nil
+	}
+	values = make([]rmw.Value, len(x.keys))
+	left := t.do(ctx, func(ctx context.Context, tx *redis.Tx) {
+		err = x.Store.readAll(ctx, tx, x.keys, values)
+		redisx.DropIfElsewhere(ctx, tx, x.keys[0].Name, true, err)
+	})
+	if left != nil {
+		return nil, unread{x.acrossSlots(left), x.keys[0]}
+	}
 	return values, err
 }
 
-// exec executes the script, if no key has changed. A lost reply is asked for.
-func (u *several) exec(ctx context.Context, c *session, changes []rmw.Change, decision slot, id string) error {
-	script := &redisx.Command{Cmd: redis.NewCmd(c.ctx, u.args(changes, decision, id)...)}
-	left, err := c.do(ctx, func(tx *redis.Tx) error {
-		err := u.execute(c.ctx, tx, []redis.Cmder{script}, true)
-		redisx.DropIfElsewhere(c.ctx, tx, decision.key(), false, err)
-		return err
-	})
-	if left {
-		err = redisx.Because(rmw.ErrOutcomeUnknown, err)
-	}
-	if !errors.Is(err, rmw.ErrOutcomeUnknown) || redis.HasErrorPrefix(script.Err(), "ERR after a write") {
-		return err
-	}
-	executed, asked := u.ask(ctx, decision, id)
-	switch {
-	case asked != nil:
-		return err
-	case executed:
-		return nil
-	}
-	var own *rmw.Error
-	if errors.As(err, &own) {
-		err = own.Cause
-	}
-	return unread{redisx.Because(rmw.ErrUnavailable, fmt.Errorf("the transaction was not executed: %w", err))}
-}
-
-// ask tells whether the transaction was executed. If not, it never will be.
-func (u *several) ask(ctx context.Context, decision slot, id string) (executed bool, err error) {
-	source := source("asked")
-	for try := 1; ; try++ {
-		cmd := &redisx.Command{Cmd: redis.NewCmd(ctx, "eval", source, 1, decision.key(), id, decidedFor.Milliseconds())}
-		if err = u.gate.Await(ctx, func() { _ = u.rdb.Process(ctx, cmd) }); err == nil {
-			if n, err := cmd.Int64(); err == nil {
-				return n == 1, nil
-			}
-		}
-		if ctx.Err() != nil || u.gate.GivenUp() || try == askTries {
-			return false, redisx.Because(rmw.ErrOutcomeUnknown, err)
-		}
-		if err = redisx.Sleep(ctx, min(time.Millisecond<<try, 500*time.Millisecond)); err != nil {
-			return false, err
+func (s *Store) readAll(ctx context.Context, tx *redis.Tx, keys []rmw.Key, values []rmw.Value) error {
+	reads := make([]reading, len(keys))
+	pipe := tx.Pipeline()
+	for i, key := range keys {
+		reads[i] = newReading(ctx, key, true)
+		if err := pipe.Process(ctx, reads[i].sent); err != nil {
+			return unread{err, key}
 		}
 	}
-}
-
-// askTries bounds how often a decision is asked for, for a ctx that does not end: about half a minute.
-const askTries = 64
-
-func source(name string) string {
-	text, err := scripts.ReadFile("lua/" + name + ".lua")
-	if err != nil {
-		panic(err) // no such file
+	_, failed := pipe.Exec(ctx)
+	var hash string
+	for i, r := range reads {
+		if failed != nil && r.cmd.Err() == nil && r.cmd.Val() == nil { // a hook has refused it
+			r.cmd.SetErr(failed)
+		}
+		var err error
+		if values[i], err = r.value(); err != nil {
+			return unread{err, r.key}
+		}
+		if r.key.Kind == rmw.KindHash {
+			hash = r.key.Name
+		}
 	}
-	return string(text)
-}
-
-// args returns the script with its arguments.
-func (u *several) args(changes []rmw.Change, decision slot, id string) []any {
-	args := []any{"eval", source("transact"), len(changes) + 1}
-	for _, c := range changes {
-		args = append(args, c.Key.Name)
+	if hash != "" && !s.fields.known.Load() {
+		if err := s.fields.ask(ctx, tx, hash); err != nil {
+			return unread{err, keys[0]}
+		}
 	}
-	args = append(args, decision.key(), id, decidedFor.Milliseconds())
-	for _, c := range changes {
-		count := c.Before.Len()
-		if c.Key.Kind == rmw.KindString && c.Before.Exists() {
-			count = 1
-		}
-		args = append(args, c.Key.Kind.String(), count)
-		switch {
-		case !c.Written:
-			args = append(args, "keep")
-			continue
-		case !c.After.Exists():
-			args = append(args, "del")
-			continue
-		}
-		expiry := any("keep")
-		ttl := c.After.TTL()
-		if ttl == 0 {
-			ttl = c.Key.TTL
-		}
-		switch {
-		case ttl > 0:
-			expiry = ttl.Milliseconds()
-		case ttl < 0:
-			expiry = "none"
-		}
-		set, del := []any{c.After.Text()}, []any(nil)
-		if c.Key.Kind == rmw.KindHash {
-			set, del = change{cur: c.Before, next: c.After}.delta()
-		}
-		args = append(append(args, "set", expiry, len(set)), set...)
-		args = append(append(args, len(del)), del...)
-	}
-	return args
-}
-
-// decisions are the keys of decisions of one Store, as many as it has concurrent calls.
-type decisions struct {
-	store string
-	mu    sync.Mutex
-	used  []bool
-}
-
-// slot is one key of a decision.
-type slot struct {
-	prefix, store string
-	number        int
-}
-
-func (s slot) key() string { return s.prefix + ":cas:" + s.store + ":" + strconv.Itoa(s.number) }
-
-func (d *decisions) take(prefix string) slot {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	i := slices.Index(d.used, false)
-	if i < 0 {
-		i, d.used = len(d.used), append(d.used, false)
-	}
-	d.used[i] = true
-	return slot{prefix, d.store, i}
-}
-
-func (d *decisions) giveBack(s slot) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.used[s.number] = false
+	return nil
 }

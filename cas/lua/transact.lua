@@ -1,93 +1,95 @@
--- Write several keys if each one is still there as fn received it. It runs in the transaction, and EXEC has noticed all
--- changes but a key or field that has expired and is not yet deleted.
+-- Write several keys if all values that fn received are still there, for a server whose fields expire, or without SET …
+-- KEEPTTL. WATCH does not notice a field that has expired and is not yet deleted, and a transaction does not end at a
+-- command that fails. It runs in the transaction, and EXEC has noticed all other changes.
 --
--- KEYS[1…]  the data keys, then the key of the decision
--- ARGV[1]   the id of the update
--- ARGV[2]   how long the decision is kept, in milliseconds
--- ARGV[3…]  for each data key: 'string' or 'hash'; 1 if fn received a string, the number of fields of a hash, 0 for an
---           absent key; 'keep' or 'del', or 'set' with the expiry (milliseconds, 'keep' or 'none'), the number of
---           elements of the value to set, those, the number of fields to delete, those
+-- KEYS     the data keys, then the key of the decision
+-- ARGV[1]  the id to set the decision to, or '' to write nothing
+-- ARGV[2]  the milliseconds that the decision lives
+-- ARGV[3…] for each data key: 'hash' or 'string'; the number of fields that fn received, or of strings; the expiry to set,
+--          milliseconds, 'keep' or 'none'; how many values to set, -1 to delete the key; how many fields to delete;
+--          the fields to set with their values, or the string; the names of the fields to delete
 --
--- Returns 1 if written, 0 if something has expired; or the error of a read or of the first write as it is, which proves
---         that nothing was written.
+-- Returns 1 if all was written, 0 if a value or a field has expired; or the error of a read or of the first write as it
+--         is, or that of a right that is missing: then nothing was written.
 if redis.replicate_commands then
   redis.replicate_commands() -- Redis before 5 repeats the script at a restart, and starts the expiry anew
 end
-local wrote = false
-local function refused(reply)
+local commands, at = {}, 3
+local function add(...)
+  commands[#commands + 1] = {...}
+end
+for i = 1, #KEYS - 1 do
+  local key, kind, had, expiry, sets, dels = KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+  at = at + 5
+  if kind == 'hash' then
+    local names = redis.pcall('HKEYS', key) -- HLEN also counts fields that have expired
+    if names.err then
+      return names
+    end
+    if #names ~= tonumber(had) then
+      return 0
+    end
+    if sets < 0 or had == '0' and sets > 0 then
+      -- Of an absent hash, expired fields and the expiry of the key may be left.
+      add('DEL', key)
+    end
+    for j = at, at + 2 * sets - 1, 2 do
+      add('HSET', key, ARGV[j], ARGV[j + 1])
+    end
+    at = at + 2 * math.max(sets, 0)
+    for j = at, at + dels - 1 do
+      add('HDEL', key, ARGV[j])
+    end
+    at = at + dels
+    if sets >= 0 and expiry == 'none' then
+      add('PERSIST', key)
+    elseif sets >= 0 and expiry ~= 'keep' then
+      add('PEXPIRE', key, expiry)
+    end
+  else
+    local ttl = redis.pcall('PTTL', key)
+    if type(ttl) == 'table' then
+      return ttl
+    end
+    if ttl == -2 and had == '1' then
+      return 0
+    end
+    if sets < 0 then
+      add('DEL', key)
+    elseif sets > 0 then
+      if expiry == 'keep' and ttl >= 0 then
+        expiry = math.max(ttl, 1)
+      end
+      if expiry == 'keep' or expiry == 'none' then
+        add('SET', key, ARGV[at])
+      else
+        add('SET', key, ARGV[at], 'PX', expiry)
+      end
+      at = at + 1
+    end
+  end
+end
+if ARGV[1] == '' then
+  return 1
+end
+add('SET', KEYS[#KEYS], ARGV[1], 'PX', ARGV[2])
+
+-- A right that is missing must show before the first write. Each command needs it for its key.
+local permitted = {}
+for _, command in ipairs(redis.acl_check_cmd and commands or {}) do
+  local right = command[1] .. ' ' .. command[2]
+  if not permitted[right] and not redis.acl_check_cmd(unpack(command)) then
+    return redis.error_reply('NOPERM this user has no permissions to run the ' .. string.lower(command[1]) .. ' command on a key of the update')
+  end
+  permitted[right] = true
+end
+for i, command in ipairs(commands) do
+  local reply = redis.pcall(unpack(command))
   if type(reply) == 'table' and reply.err then
-    if wrote then
+    if i > 1 then
       error('after a write: ' .. reply.err)
     end
     return reply
   end
-  wrote = true
 end
-local at = 3
-local function take(n)
-  local list = {}
-  for i = 1, n do
-    list[i] = ARGV[at]
-    at = at + 1
-  end
-  return list
-end
-local writes = {}
-for i = 1, #KEYS - 1 do
-  local kind, count, how = unpack(take(3))
-  local now, ttl = 0, redis.pcall('PTTL', KEYS[i])
-  if kind == 'hash' then
-    local names = redis.pcall('HKEYS', KEYS[i]) -- HLEN also counts fields that have expired
-    if names.err then
-      return names
-    end
-    now = #names
-  elseif ttl ~= -2 then
-    now = redis.pcall('EXISTS', KEYS[i])
-  end
-  if type(ttl) == 'table' or type(now) == 'table' then
-    return type(ttl) == 'table' and ttl or now
-  end
-  if now ~= tonumber(count) then
-    return 0
-  end
-  local w = {key = KEYS[i], how = how, kind = kind, fresh = count == '0'}
-  if how == 'set' then
-    w.expiry = take(1)[1]
-    w.set = take(tonumber(take(1)[1]))
-    w.del = take(tonumber(take(1)[1]))
-    if w.expiry == 'keep' and ttl >= 0 and kind == 'string' then
-      w.expiry = math.max(ttl, 1)
-    end
-  end
-  writes[i] = w
-end
-local problem
-for _, w in ipairs(writes) do
-  if w.how == 'del' or w.how == 'set' and w.kind == 'hash' and w.fresh then
-    problem = problem or refused(redis.pcall('DEL', w.key))
-  end
-  if w.how == 'set' and w.kind == 'string' then
-    if w.expiry == 'none' or w.expiry == 'keep' then
-      problem = problem or refused(redis.pcall('SET', w.key, w.set[1]))
-    else
-      problem = problem or refused(redis.pcall('SET', w.key, w.set[1], 'PX', w.expiry))
-    end
-  elseif w.how == 'set' then
-    for i = 1, #w.set, 2 do
-      problem = problem or refused(redis.pcall('HSET', w.key, w.set[i], w.set[i + 1]))
-    end
-    for _, field in ipairs(w.del) do
-      problem = problem or refused(redis.pcall('HDEL', w.key, field))
-    end
-    if w.expiry == 'none' then
-      problem = problem or refused(redis.pcall('PERSIST', w.key))
-    elseif w.expiry ~= 'keep' then
-      problem = problem or refused(redis.pcall('PEXPIRE', w.key, w.expiry))
-    end
-  end
-  if problem then
-    return problem
-  end
-end
-return refused(redis.pcall('SET', KEYS[#KEYS], ARGV[1], 'PX', ARGV[2])) or 1
+return 1

@@ -54,3 +54,15 @@ func DropIfElsewhere(ctx context.Context, client interface {
 		Drop(ctx, client, key, pipelines)
 	}
 }
+
+// DropAfterExec is DropIfElsewhere for the error of MULTI and EXEC. Unless that says that the transaction has ended, the
+// connection is dropped as well: the server would only queue the next command.
+func DropAfterExec(ctx context.Context, client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}, key string, pipelines bool, err error,
+) {
+	var reply redis.Error
+	if errors.As(err, &reply) && !errors.Is(err, redis.TxFailedErr) && !redis.HasErrorPrefix(err, "EXECABORT") || LeadsElsewhere(err) {
+		Drop(ctx, client, key, pipelines)
+	}
+}

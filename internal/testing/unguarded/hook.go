@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/unwatch/unwatch/internal/seal"
 )
 
 //go:embed string.lua
@@ -81,6 +83,8 @@ func replace(args []any) {
 	}
 	var s script
 	switch {
+	case slices.Contains([]string{seal.Take.Name, seal.Open.Name}, fmt.Sprint(args[1])): // they have as many arguments
+		return
 	case isString(args[header:]):
 		s = stringScript
 	case isHash(args[header:]):

@@ -1,0 +1,139 @@
+package integration
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/internal/testing/servers"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// putAll is a TxFunc that appends to strings, and changes hashes.
+func putAll(keys ...rmw.Key) rmw.TxFunc {
+	return func(_ context.Context, tx *rmw.Tx) error {
+		for _, key := range keys {
+			v := tx.Get(key)
+			if key.Kind == rmw.KindHash {
+				tx.Put(key, rmw.Hash(map[string]string{"n": field(v, "n") + "x"}))
+				continue
+			}
+			tx.Put(key, rmw.String(v.Text()+"x"))
+		}
+		return nil
+	}
+}
+
+// A Redis Cluster permits keys with one slot.
+func TestWatchOfSeveralKeysInCluster(t *testing.T) {
+	t.Parallel()
+	nodes := servers.Cluster(t, 3)
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr}})
+	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+	store := cas.New(rdb, cas.Config{})
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	a, b, far := rmw.Key{Name: "{room}:a"}, rmw.Key{Name: "{room}:b", Kind: rmw.KindHash}, rmw.Key{Name: "far"}
+	for _, odd := range []rmw.Key{{Name: "{}odd"}, {Name: "odd}"}, {Name: "x"}} {
+		_, err := store.Transact(t.Context(), []rmw.Key{odd}, putAll(odd))
+		require.NoError(t, err, odd.Name)
+	}
+	for _, named := range [][]rmw.Key{{a, b}, {a}} {
+		_, err := store.Transact(t.Context(), named, putAll(a, b))
+		require.NoError(t, err)
+		_, err = store.Transact(t.Context(), append(slices.Clone(named), far), putAll(a, b, far))
+		require.ErrorIs(t, err, rmw.ErrUnsupported)
+		_, err = store.Transact(t.Context(), named, putAll(a, b, far))
+		require.ErrorIs(t, err, rmw.ErrUnsupported)
+	}
+	assert.Equal(t, "xx", rdb.Get(t.Context(), a.Name).Val())
+	assert.Equal(t, "xx", rdb.HGet(t.Context(), b.Name, "n").Val())
+	assert.Zero(t, rdb.Exists(t.Context(), far.Name).Val())
+}
+
+// oldServer lets a server refuse KEEPTTL, so that a Store writes several keys by its script.
+type oldServer struct{}
+
+func (oldServer) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (oldServer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if slices.Contains(cmd.Args(), any("keepttl")) {
+			cmd.SetErr(syntaxError{})
+			return syntaxError{}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (oldServer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+type syntaxError struct{}
+
+func (syntaxError) Error() string { return "ERR syntax error" }
+func (syntaxError) RedisError()   {}
+
+// The script that writes several keys works on a real server, and writes nothing if a right is missing for one of its writes.
+func TestScriptOfSeveralKeys(t *testing.T) {
+	t.Parallel()
+	server := servers.Redis(t)
+	admin := client(t, server.Addr)
+	text, hash := rmw.Key{Name: "text"}, rmw.Key{Name: "hash", Kind: rmw.KindHash}
+	for name, tc := range map[string]struct {
+		rights []string
+		want   error
+	}{"all": {}, "no HDEL": {[]string{"-hdel"}, rmw.ErrUnsupported}} {
+		ctx := t.Context()
+		require.NoError(t, admin.FlushAll(ctx).Err())
+		require.NoError(t, admin.Set(ctx, text.Name, "a", time.Hour).Err())
+		require.NoError(t, admin.HSet(ctx, hash.Name, "n", "a", "gone", "1").Err())
+		rdb := withRights(t, admin, server.Addr, append([]string{strings.ReplaceAll(name, " ", "_"), "on", ">...", "~*", "+@all"}, tc.rights...))
+		rdb.AddHook(oldServer{})
+		store := cas.New(rdb, cas.Config{})
+		_, err := store.Transact(ctx, []rmw.Key{text, hash}, putAll(text, hash))
+		require.NoError(t, store.Close())
+		require.ErrorIs(t, err, tc.want)
+		require.NotErrorIs(t, err, rmw.ErrOutcomeUnknown)
+		if tc.want == nil {
+			assert.Equal(t, "ax", admin.Get(ctx, text.Name).Val())
+			assert.Equal(t, map[string]string{"n": "ax"}, admin.HGetAll(ctx, hash.Name).Val())
+			assert.InDelta(t, time.Hour, admin.PTTL(ctx, text.Name).Val(), float64(time.Minute))
+			continue
+		}
+		assert.Equal(t, "a", admin.Get(ctx, text.Name).Val())
+		assert.Equal(t, map[string]string{"n": "a", "gone": "1"}, admin.HGetAll(ctx, hash.Name).Val())
+	}
+}
+
+// A field that expires while fn runs ends the attempt, and none of its keys is written.
+func TestFieldsExpireDuringTransact(t *testing.T) {
+	t.Parallel()
+	rdb, ctx := client(t, servers.Redis(t, "--enable-debug-command", "yes").Addr), t.Context()
+	needFieldExpiries(t, rdb)
+	require.NoError(t, rdb.Do(ctx, "DEBUG", "SET-ACTIVE-EXPIRE", 0).Err())
+	store := openCAS(rdb).(rmw.Transactor)
+	t.Cleanup(func() { require.NoError(t, store.(io.Closer).Close()) })
+	text, hash := rmw.Key{Name: "text"}, rmw.Key{Name: "hash", Kind: rmw.KindHash}
+	require.NoError(t, rdb.HSet(ctx, hash.Name, "otp", "1", "n", "1").Err())
+	var seen []int
+	_, err := store.Transact(ctx, []rmw.Key{text, hash}, func(ctx context.Context, tx *rmw.Tx) error {
+		if seen = append(seen, tx.Get(hash).Len()); len(seen) == 1 {
+			require.NoError(t, rdb.HPExpire(ctx, hash.Name, time.Millisecond, "otp").Err())
+			for rdb.HExists(ctx, hash.Name, "otp").Val() {
+			}
+		}
+		return putAll(text, hash)(ctx, tx)
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 1}, seen)
+	assert.Equal(t, "x", rdb.Get(ctx, text.Name).Val())
+}
