@@ -24,10 +24,10 @@ type bulkhead struct {
 	off bool // flights make room, and keys are not told apart
 
 	// The fields below are guarded by batcher.mu.
-	since    time.Time           // start of the first late flight; zero: none is late
-	until    time.Time           // keys are told apart at least until then
-	late     int                 // late flights
-	inLanes  int                 // calls
+	since    time.Time // start of the first late flight; zero: none is late
+	until    time.Time // keys are told apart at least until then
+	late     int       // late flights
+	inLanes  map[*call]struct{}
 	answered map[uint64]struct{} // hashes of keys that were answered since
 	hung     map[uint64]hungKey  // hashes of keys that have hung
 
@@ -49,6 +49,9 @@ type hungKey struct {
 	times uint8     // in a row
 	until time.Time // it is tried again then
 }
+
+// call is a call in a lane.
+type call struct{ began time.Time }
 
 // lane is how the commands of a key are sent.
 type lane uint8
@@ -83,7 +86,7 @@ const (
 // newBulkhead returns a bulkhead for a pool of connections: a fifth each is for trials and for renewals, a
 // tenth for suspects.
 func newBulkhead(pool int) bulkhead {
-	h := bulkhead{seed: maphash.MakeSeed()}
+	h := bulkhead{seed: maphash.MakeSeed(), inLanes: map[*call]struct{}{}}
 	h.forget()
 	h.slots[trial] = make(chan struct{}, max(1, pool/5))
 	h.slots[renewal] = make(chan struct{}, max(1, pool/5))
@@ -133,7 +136,7 @@ func (b *batcher) watchLocked(now time.Time) {
 			}
 		}
 	}
-	b.bulkhead.endLocked(now)
+	b.bulkhead.endLocked(now, b.hungAfterLocked())
 }
 
 // beginLocked tells keys apart because of a late flight.
@@ -157,12 +160,19 @@ func (h *bulkhead) beginLocked(f *flight) {
 	}
 }
 
-// endLocked stops to tell keys apart if nothing has hung for a while.
-func (h *bulkhead) endLocked(now time.Time) {
-	if !h.since.IsZero() && h.late == 0 && h.inLanes == 0 && now.After(h.until) {
-		h.since = time.Time{}
-		h.forget()
+// endLocked stops to tell keys apart if nothing has hung for a while. Calls in lanes that have not hung do not count: with many keys
+// there are always some.
+func (h *bulkhead) endLocked(now time.Time, hungAfter time.Duration) {
+	if h.since.IsZero() || h.late > 0 || !now.After(h.until) {
+		return
 	}
+	for c := range h.inLanes {
+		if now.Sub(c.began) >= hungAfter {
+			return
+		}
+	}
+	h.since = time.Time{}
+	h.forget()
 }
 
 // endedLocked learns from a flight that has ended. It reports whether every command has a reply.

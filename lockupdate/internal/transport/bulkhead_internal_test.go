@@ -31,7 +31,7 @@ func TestMemoryOfKeysIsGivenBack(t *testing.T) {
 	full := heap()
 	require.Greater(t, full, before+maxKeys*8, "not measured")
 	assert.Less(t, full, before+limit)
-	h.endLocked(now.Add(recovery))
+	h.endLocked(now.Add(recovery), minHung)
 	assert.Less(t, heap(), before+little)
 	runtime.KeepAlive(&h)
 }

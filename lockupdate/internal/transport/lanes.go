@@ -56,10 +56,11 @@ func (t *Transport) enter(wait context.Context, l *lane, cmds []*driver.Command)
 	defer patience.Stop()
 	look := time.NewTicker(retrial / 4) // whether the lane is another one meanwhile
 	defer look.Stop()
-	b.alone(1)
+	own := &call{began: time.Now()}
+	b.enterLane(own)
 	defer func() {
 		if leave == nil {
-			b.alone(-1)
+			b.leaveLane(own)
 		}
 	}()
 	for {
@@ -85,7 +86,7 @@ func (t *Transport) enter(wait context.Context, l *lane, cmds []*driver.Command)
 		if slots != nil && *l == was {
 			return func() {
 				<-slots
-				b.alone(-1)
+				b.leaveLane(own)
 			}, nil
 		}
 		if slots != nil {
@@ -149,11 +150,16 @@ func (b *batcher) tried(began time.Time, k caller, slow bool) {
 	}
 }
 
-// alone counts the calls in the lanes.
-func (b *batcher) alone(n int) {
+func (b *batcher) enterLane(c *call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.bulkhead.inLanes += n
+	b.bulkhead.inLanes[c] = struct{}{}
+}
+
+func (b *batcher) leaveLane(c *call) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.bulkhead.inLanes, c)
 }
 
 func (b *batcher) lane(cmds []*driver.Command) lane {
