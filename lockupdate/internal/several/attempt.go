@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +24,16 @@ type batch struct {
 	keys  []rmw.Key // of all calls, in the order of their first mention
 	ctx   context.Context
 
-	deciding bool // guarded by the Line's mu: the decision may have been sent
-	blocked  bool // by other processes
-	lost     int  // attempts with lost replies
+	// Guarded by the Line's mu.
+	deciding bool // the decision may have been sent
+	follows  int  // how many updates have followed each other on one of the keys, without a pause
+	early    bool // the keys are free before they are open
+	finished bool
+	opened   chan struct{} // closed when each key is open, or could not be opened at once
+
+	blocked bool        // by other processes
+	next    []seal.Next // what becomes of the keys, once it is decided
+	lost    int         // attempts with lost replies
 
 	lostSince time.Time // the first of them
 
@@ -72,15 +80,21 @@ func (b *batch) run() {
 		}
 		return err
 	})
-	end(err)
 	b.clear()
-	for _, c := range slices.Clone(b.calls) { // answer removes it
-		b.answer(c, answer{err: err})
+	for len(b.calls) > 0 {
+		b.answer(b.calls[0], answer{err: err})
 	}
+	if b.next != nil {
+		b.end()
+	}
+	end(err)
 }
 
 // clear drops the calls that no caller waits for, and those that have run often enough. It reports whether any is left.
 func (b *batch) clear() bool {
+	if b.next != nil {
+		return false
+	}
 	b.line.mu.Lock()
 	b.deciding = false
 	b.calls = slices.DeleteFunc(b.calls, func(c *call) bool { return c.left })
@@ -103,7 +117,7 @@ func (b *batch) dropKeys() {
 	defer b.line.mu.Unlock()
 	b.keys = slices.DeleteFunc(b.keys, func(key rmw.Key) bool {
 		for _, c := range b.calls {
-			if slices.ContainsFunc(c.keys, func(k rmw.Key) bool { return k.Name == key.Name }) {
+			if c.names(key.Name) {
 				return false
 			}
 		}
@@ -174,8 +188,13 @@ func (b *batch) mayDecide(done []*turn) bool {
 // reports false if the attempt must begin anew.
 func (b *batch) takeAll() (taken bool, err error) {
 	began := time.Now()
-	left := b.keys
+	var own string // seal of this process that was in the way last
 	for {
+		left := b.keys
+		if len(b.held) > 0 {
+			left = slices.DeleteFunc(slices.Clone(left), func(key rmw.Key) bool { return b.held[key.Name] != nil })
+		}
+		sent := time.Now()
 		met, err := b.take(left)
 		if err != nil {
 			return false, b.refused(err)
@@ -183,17 +202,25 @@ func (b *batch) takeAll() (taken bool, err error) {
 		if met.key.Name == "" {
 			return true, nil
 		}
+		if met.seal != nil && met.seal.Nonce != own && b.line.awaitOwn(met.key.Name, met.seal.Nonce) {
+			own = met.seal.Nonce
+			continue
+		}
 		b.blocked = true
+		b.line.blocked.Store(time.Now().UnixNano())
 		if err := b.giveBack(func(h *held) bool { return h.key.Name > met.key.Name }); err != nil {
 			return false, err
 		}
-		if err := b.await(met); err != nil {
+		err = b.await(met)
+		if err == nil { // another process that updates the same keys may be in step
+			err = redisx.Sleep(b.ctx, rand.N(time.Since(sent)+1)) //nolint:gosec // jitter
+		}
+		if err != nil {
 			return false, errors.Join(err, b.giveBack(nil))
 		}
 		if time.Since(began) > seal.Patience/2 { // else another process would abort it
 			return false, b.giveBack(nil)
 		}
-		left = slices.DeleteFunc(slices.Clone(b.keys), func(key rmw.Key) bool { return b.held[key.Name] != nil })
 	}
 }
 

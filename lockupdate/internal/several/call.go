@@ -37,6 +37,11 @@ type call struct {
 	left  bool // the caller waits no longer
 }
 
+// names reports whether the call is known to use a key.
+func (c *call) names(key string) bool {
+	return slices.ContainsFunc(c.keys, func(k rmw.Key) bool { return k.Name == key })
+}
+
 type answer struct {
 	changes []rmw.Change
 	err     error

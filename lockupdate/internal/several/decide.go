@@ -39,13 +39,14 @@ func (b *batch) decide(done, failed []*turn) error {
 		return b.giveBack(nil)
 	}
 	b.judge(failed, nil)
-	for _, t := range done {
-		b.answer(t.call, answer{changes: t.changes})
-	}
 	if !writes {
 		next = b.kept(nil)
 	}
-	b.open(next, true)
+	b.next = next
+	b.line.settle(b, done)
+	for _, t := range done {
+		t.call.answered <- answer{changes: t.changes}
+	}
 	return nil
 }
 
@@ -105,37 +106,39 @@ func (b *batch) giveBack(which func(*held) bool) error {
 	for _, n := range next {
 		delete(b.held, n.Key)
 	}
-	b.open(next, false)
+	ctx, cancel := context.WithTimeout(b.ctx, answerWithin)
+	defer cancel()
+	if left := openAll(ctx, b.line.transport, next); len(left) > 0 {
+		b.line.gate.Go(func() { b.line.openLater(left) })
+	}
 	return nil
 }
 
-// open opens keys. If that takes long, it goes on behind the batch, and the keys are free for others. With forget, the
-// decision is deleted after that.
-func (b *batch) open(next []seal.Next, forget bool) {
-	if len(next) == 0 {
-		return
+// end opens the keys of a decided attempt, and then deletes the decision. The callers are answered. If it takes long, the keys
+// are free for others before.
+func (b *batch) end() {
+	limit := time.AfterFunc(answerWithin, func() { b.line.finish(b) })
+	left := openAll(b.ctx, b.line.transport, b.next)
+	limit.Stop()
+	b.line.finish(b)
+	if b.line.openLater(left) {
+		_ = b.line.transport.Do(context.Background(), new(transport.Outage), driver.Forget(b.decision, b.id))
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, answerWithin)
-	left := openAll(ctx, b.line.transport, next)
-	cancel()
-	if len(left) == 0 && !forget {
-		return
+}
+
+// openLater opens keys that could not be opened yet, and reports whether it has. Else the next sweep, or a process that meets a
+// seal, goes on.
+func (l *Line) openLater(left []seal.Next) bool {
+	ctx := context.Background()
+	for try := 1; len(left) > 0; try++ {
+		if try > openTries || l.gate.GivenUp() {
+			l.index.stick(left)
+			return false
+		}
+		_ = redisx.Sleep(ctx, min(time.Millisecond<<try, time.Second))
+		left = openAll(ctx, l.transport, left)
 	}
-	l, decision, id := b.line, b.decision, b.id
-	l.gate.Go(func() {
-		ctx := context.Background()
-		for try := 1; len(left) > 0; try++ {
-			if try > openTries || l.gate.GivenUp() {
-				l.index.stick(left) // the next sweep, or a process that meets a seal, goes on
-				return
-			}
-			_ = redisx.Sleep(ctx, min(time.Millisecond<<try, time.Second))
-			left = openAll(ctx, l.transport, left)
-		}
-		if forget {
-			_ = l.transport.Do(ctx, new(transport.Outage), driver.Forget(decision, id))
-		}
-	})
+	return true
 }
 
 // openTries bounds how often a process tries to open a key: for about half a minute.

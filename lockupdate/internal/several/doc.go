@@ -7,6 +7,10 @@
 // Keys are waited for in the order of their names: an attempt that finds a key taken gives back the keys behind it, and
 // waits with those before it. So attempts of any processes cannot wait for each other in a circle.
 //
+// The keys of an update are free within the process once it is decided, so that the next one sends its takes while they are being
+// opened. After some updates, or one that another process has blocked, they are free only once they are open: other processes and
+// plain readers need the pause.
+//
 // Within a process, calls stand in a [Line]. A call runs at once if its keys are free. The calls that have waited for the same
 // keys become one attempt over the union of their keys, with one fn after the other.
 //

@@ -3,11 +3,13 @@ package several
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/lockupdate/internal/values"
@@ -34,14 +36,17 @@ type Line struct {
 	slow      slow
 	index     *index
 
+	blocked atomic.Int64 // when an update of another process was met last, in Unix nanoseconds
+
 	mu      sync.Mutex
-	busy    map[string]bool // keys of the batches that run
-	waiting []*call         // in the order of their arrival
+	busy    map[string]bool   // keys of the batches that run
+	opening map[string]*batch // keys that are free, of batches that open them
+	waiting []*call           // in the order of their arrival
 }
 
 // New returns a Line. Its goroutines belong to the gate.
 func New(t *transport.Transport, v *values.Values, gate *redisx.Gate, o Options) *Line {
-	l := &Line{transport: t, values: v, gate: gate, ids: driver.NewOwnerIDs(), options: o, busy: map[string]bool{}}
+	l := &Line{transport: t, values: v, gate: gate, ids: driver.NewOwnerIDs(), options: o, busy: map[string]bool{}, opening: map[string]*batch{}}
 	l.index = newIndex(l)
 	return l
 }
@@ -52,24 +57,89 @@ const (
 	// answerWithin is how long the first flush of an attempt may take before its keys are given back: while a part of the
 	// store hangs, the other keys must not wait with it.
 	answerWithin = 500 * time.Millisecond
+	// maxFollows bounds how many updates take a key before the reply to the one before that opens it: a key without a pause is
+	// sealed nearly all the time, for other processes and for plain readers. A pause is a round trip.
+	maxFollows = 24
+	// calmAfter is for how long after it was blocked by another process each update of this process leaves a pause.
+	calmAfter = time.Second
 )
 
 // enter has the call run as soon as its keys are free.
 func (l *Line) enter(c *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	c.batch = nil
 	l.waiting = append(l.waiting, c)
 	l.startLocked()
+}
+
+// settle ends a batch that is decided, but for the opening of its keys. They are free at once, so that the next update needs no
+// third round trip, unless a call waits for them, since then more calls gather meanwhile, or it is time for a pause.
+func (l *Line) settle(b *batch, done []*turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range done {
+		t.call.batch = nil
+	}
+	for _, c := range b.calls {
+		if c.batch == b && !c.left { // it was too much for this attempt
+			c.batch = nil
+			l.waiting = append(l.waiting, c)
+		}
+	}
+	b.calls = nil
+	calm := time.Since(time.Unix(0, l.blocked.Load())) > calmAfter
+	if b.early = calm && b.follows < maxFollows && !l.wantedLocked(b.keys); b.early {
+		for _, key := range b.keys {
+			delete(l.busy, key.Name)
+			l.opening[key.Name] = b
+		}
+	}
+}
+
+// wantedLocked reports whether a call waits for any of the keys.
+func (l *Line) wantedLocked(keys []rmw.Key) bool {
+	for _, c := range l.waiting {
+		for _, key := range keys {
+			if c.names(key.Name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // finish frees the keys of a batch.
 func (l *Line) finish(b *batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if b.finished {
+		return
+	}
+	b.finished = true
+	close(b.opened)
 	for _, key := range b.keys {
-		delete(l.busy, key.Name)
+		if !b.early {
+			delete(l.busy, key.Name)
+		} else if l.opening[key.Name] == b {
+			delete(l.opening, key.Name)
+		}
 	}
 	l.startLocked()
+}
+
+// awaitOwn waits for the opening of a key by an earlier update of this Line, and reports whether the seal is of one.
+func (l *Line) awaitOwn(key, nonce string) bool {
+	if !strings.HasPrefix(nonce, l.index.store+":") {
+		return false
+	}
+	l.mu.Lock()
+	b := l.opening[key]
+	l.mu.Unlock()
+	if b != nil && b.id == seal.IDOf(nonce) {
+		<-b.opened
+	}
+	return true
 }
 
 // startLocked starts the calls with free keys, unless an earlier call waits for one of them. Calls that have waited become
@@ -106,8 +176,7 @@ func (l *Line) startLocked() {
 
 // newBatch returns a batch of one call.
 func newBatch(l *Line, c *call) *batch {
-	c.batch = nil
-	return &batch{line: l, held: make(map[string]*held, len(c.keys))}
+	return &batch{line: l, held: make(map[string]*held, len(c.keys)), opened: make(chan struct{})}
 }
 
 // joinLocked adds a call to a batch that has not started, if its keys are free or those of the batch, and reports
@@ -136,9 +205,16 @@ func (b *batch) occupyLocked(c *call) {
 	b.calls = append(b.calls, c)
 	for _, key := range c.keys {
 		if !slices.ContainsFunc(b.keys, func(k rmw.Key) bool { return k.Name == key.Name }) {
-			b.keys = append(b.keys, key)
-			b.line.busy[key.Name] = true
+			b.addLocked(key)
 		}
+	}
+}
+
+func (b *batch) addLocked(key rmw.Key) {
+	b.keys = append(b.keys, key)
+	b.line.busy[key.Name] = true
+	if before := b.line.opening[key.Name]; before != nil {
+		b.follows = max(b.follows, before.follows+1)
 	}
 }
 
@@ -149,8 +225,7 @@ func (b *batch) claim(key rmw.Key) bool {
 	if b.line.busy[key.Name] || len(b.keys) == rmw.MaxTxKeys {
 		return false
 	}
-	b.line.busy[key.Name] = true
-	b.keys = append(b.keys, key)
+	b.addLocked(key)
 	return true
 }
 
