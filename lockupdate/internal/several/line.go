@@ -74,7 +74,8 @@ func (l *Line) enter(c *call) {
 }
 
 // settle ends a batch that is decided, but for the opening of its keys. They are free at once, so that the next update needs no
-// third round trip, unless a call waits for them, since then more calls gather meanwhile, or it is time for a pause.
+// third round trip. Not if several calls were combined or wait for them, since then more calls gather meanwhile, nor if it is time
+// for a pause.
 func (l *Line) settle(b *batch, done []*turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +90,7 @@ func (l *Line) settle(b *batch, done []*turn) {
 	}
 	b.calls = nil
 	calm := time.Since(time.Unix(0, l.blocked.Load())) > calmAfter
-	if b.early = calm && b.follows < maxFollows && !l.wantedLocked(b.keys); b.early {
+	if b.early = calm && len(done) < 2 && b.follows < maxFollows && !l.wantedLocked(b.keys); b.early {
 		for _, key := range b.keys {
 			delete(l.busy, key.Name)
 			l.opening[key.Name] = b
