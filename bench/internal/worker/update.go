@@ -71,8 +71,17 @@ func (j *UpdateJob) run(ctx context.Context, ready func(Ready) error) (*UpdateRe
 		return nil, err
 	}
 	r.impl = impl
-	res := r.run(ctx) // no close, which may hang: the process ends
+	res := r.run(ctx)
 	res.Hung += hung
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = impl.Close() // finishes what follows the answers, such as the opening of sealed keys
+	}()
+	select {
+	case <-closed:
+	case <-time.After(time.Second): // it may hang: the process ends
+	}
 	return res, nil
 }
 
