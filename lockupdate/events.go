@@ -21,13 +21,14 @@ const (
 	EventCombined                       // N updates were written by one commit
 	EventUnknown                        // an update ended in rmw.ErrOutcomeUnknown; Err is that
 	EventCircuitOpened                  // the circuit breaker opened, because the store does not answer; Err is the last error
+	EventSealed                         // a writer met a key that another update had sealed, and has waited for its end; Took is for how long
 
 	eventKinds
 )
 
 // String returns the kind's name.
 func (k EventKind) String() string {
-	names := [eventKinds]string{"waited", "polled", "renewed", "renew failed", "conflicted", "combined", "unknown", "circuit opened"}
+	names := [eventKinds]string{"waited", "polled", "renewed", "renew failed", "conflicted", "combined", "unknown", "circuit opened", "sealed"}
 	if k < eventKinds {
 		return names[k]
 	}
@@ -62,6 +63,7 @@ type Stats struct {
 	Combined      uint64 // updates that were written along with another's commit
 	Unknown       uint64 // updates that ended in rmw.ErrOutcomeUnknown
 	CircuitOpened uint64 // outages that opened the circuit breaker
+	Sealed        uint64 // waits of writers for the end of another update that had sealed the key
 
 	ObserverPanics uint64 // calls of Config.Observer, OnEvent and BatchContext that did not return, or returned nil
 
@@ -71,7 +73,7 @@ type Stats struct {
 
 // String returns the counts in one line, for logs.
 func (s Stats) String() string {
-	return fmt.Sprintf("acquired=%d waited=%d polled=%d renewed=%d renew_failures=%d lost=%d conflicted=%d combined=%d unknown=%d circuit_opened=%d observer_panics=%d held=%d circuit_open=%t",
-		s.Acquired, s.Waited, s.Polled, s.Renewed, s.RenewFailures, s.Lost, s.Conflicted, s.Combined, s.Unknown, s.CircuitOpened,
+	return fmt.Sprintf("acquired=%d waited=%d polled=%d renewed=%d renew_failures=%d lost=%d conflicted=%d combined=%d unknown=%d circuit_opened=%d sealed=%d observer_panics=%d held=%d circuit_open=%t",
+		s.Acquired, s.Waited, s.Polled, s.Renewed, s.RenewFailures, s.Lost, s.Conflicted, s.Combined, s.Unknown, s.CircuitOpened, s.Sealed,
 		s.ObserverPanics, s.Held, s.CircuitOpen)
 }

@@ -90,7 +90,9 @@ func New(rdb Commands, cfg Config) *Store {
 		BatchContext:  s.events.batchContext(cfg),
 		CircuitOpened: func(err error) { s.events.emit(event.Event{Kind: event.CircuitOpened, N: 1, Err: err}) },
 	})
-	s.values = values.New(s.transport, cfg.MaxAttempts)
+	s.values = values.New(s.transport, cfg.MaxAttempts, func(ctx context.Context, key rmw.Key, took time.Duration) {
+		s.emitOf(ctx, event.Sealed, key, 1, took, nil)
+	})
 	observed := cfg.Observer != nil || cfg.Logger != nil
 	s.keeper = lease.NewKeeper(s.transport, s.values, s.gate, s.events.emit, lease.Options{
 		Lease: cfg.Lease, Expiry: cfg.expiry(), MaxHold: cfg.MaxHold, Observed: observed,
@@ -100,9 +102,16 @@ func New(rdb Commands, cfg Config) *Store {
 		Poll: cfg.Poll, NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter, Observed: observed,
 	})
 	s.several = several.New(s.transport, s.values, s.gate, several.Options{
-		Owner: s, MaxAttempts: cfg.MaxAttempts, MaxWait: cfg.MaxWait, MaxOutage: maxOutage,
+		Owner: s, Emit: s.emitOf, MaxAttempts: cfg.MaxAttempts, MaxWait: cfg.MaxWait, MaxOutage: maxOutage,
 	})
 	return s
+}
+
+// emitOf emits an event of a call for a key.
+func (s *Store) emitOf(ctx context.Context, kind event.Kind, key rmw.Key, n int, took time.Duration, err error) {
+	s.events.emit(event.Event{
+		Kind: kind, Lock: s.cfg.LockName(key.Name), N: n, Took: took, Err: err, Call: event.Call{Ctx: ctx, Name: key.Name, Label: key.Label},
+	})
 }
 
 var (
@@ -202,7 +211,7 @@ func (s *Store) Stats() Stats {
 		Acquired: n(event.Acquired), Waited: n(event.Waited), Polled: n(event.Polled),
 		Renewed: n(event.Renewed), RenewFailures: n(event.RenewFailed), Lost: n(event.Lost),
 		Conflicted: n(event.Conflicted), Combined: n(event.Combined), Unknown: n(event.Unknown),
-		CircuitOpened:  n(event.CircuitOpened),
+		CircuitOpened: n(event.CircuitOpened), Sealed: n(event.Sealed),
 		ObserverPanics: s.events.panics(),
 		Held:           s.keeper.Len(), CircuitOpen: s.transport.CircuitOpen(),
 	}

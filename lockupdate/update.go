@@ -2,10 +2,12 @@ package lockupdate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/holder"
+	"github.com/unwatch/unwatch/lockupdate/internal/values"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -29,6 +31,14 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if err := rmw.CheckTx(ctx, s, key.Name); err != nil {
 		return rmw.Result{}, driver.Fail("update", key, 0, err)
 	}
+	res, err := s.update(ctx, key, lock, fn)
+	if errors.Is(err, values.ErrSealed) && res.Attempts < s.cfg.MaxAttempts {
+		return s.updateSealing(ctx, key, lock, fn, res)
+	}
+	return res, err
+}
+
+func (s *Store) update(ctx context.Context, key rmw.Key, lock string, fn rmw.UpdateFunc) (rmw.Result, error) {
 	call := s.queues.NewUpdate(ctx, key, lock, fn)
 	switch outer := s.keeper.Held(ctx, lock); {
 	case outer != nil && outer.Section():
@@ -39,6 +49,36 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 		return s.updateUnlocked(ctx, key, lock, call)
 	}
 	return call.UpdateUnderLock()
+}
+
+// updateSealing is an update that seals the key as updates of several keys do, so that it has its turn among them. It holds the
+// lock for fn, which may ask for it.
+func (s *Store) updateSealing(ctx context.Context, key rmw.Key, lock string, fn rmw.UpdateFunc, tried rmw.Result) (res rmw.Result, err error) {
+	var done bool
+	errLock := s.WithLock(ctx, key.Name, func(ctx context.Context) error {
+		var tx rmw.TxResult
+		tx, err = s.Transact(ctx, []rmw.Key{key}, func(ctx context.Context, t *rmw.Tx) error {
+			next, err := fn(ctx, t.Get(key))
+			if err == nil {
+				t.Put(key, next)
+			}
+			return err
+		})
+		done = true
+		res = rmw.Result{Attempts: tried.Attempts + tx.Attempts, Waited: tried.Waited + tx.Waited}
+		if err == nil {
+			c := tx.Changes[0]
+			res.Before, res.After, res.Written = c.Before, c.After, c.Written
+			if held := s.keeper.Held(ctx, lock); held != nil {
+				res.Token = held.Drawn(0)
+			}
+		}
+		return nil
+	})
+	if !done {
+		return tried, errLock
+	}
+	return res, err
 }
 
 // updateUnlocked is an update without the lock, in two round trips on this goroutine. If

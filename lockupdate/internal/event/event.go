@@ -33,6 +33,7 @@ const (
 	Combined
 	Unknown
 	CircuitOpened
+	Sealed
 	Kinds
 )
 

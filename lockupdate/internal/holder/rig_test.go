@@ -43,7 +43,7 @@ func newRig(t *testing.T, o Options) *rig {
 	emit := func(event.Event) {}
 	d := driver.New(driver.Options{Kind: driver.IFEQ, MasterReads: true})
 	tr := transport.New(rdb, d, gate, transport.Options{MaxOutage: time.Second})
-	v := values.New(tr, o.MaxAttempts)
+	v := values.New(tr, o.MaxAttempts, func(context.Context, rmw.Key, time.Duration) {})
 	k := lease.NewKeeper(tr, v, gate, emit, lease.Options{Lease: o.Expiry, Expiry: o.Expiry, MaxHold: time.Minute})
 	t.Cleanup(func() {
 		for gate.Close() != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
+	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/lockupdate/internal/values"
 	"github.com/unwatch/unwatch/rmw"
@@ -22,7 +23,8 @@ type Options struct {
 	MaxAttempts int // runs of fn
 	MaxWait     time.Duration
 	MaxOutage   time.Duration
-	Met         func(ctx context.Context, key rmw.Key) // a seal of another process was resolved; or nil
+	// Emit tells of an event of calls with this first key.
+	Emit func(ctx context.Context, kind event.Kind, key rmw.Key, n int, took time.Duration, err error)
 }
 
 // Line has the updates of several keys of one Store. It is safe for concurrent use.

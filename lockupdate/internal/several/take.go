@@ -61,11 +61,7 @@ func (b *batch) await(met met) error {
 	if met.seal == nil {
 		return redisx.Sleep(b.ctx, 10*time.Millisecond) // its slot moves
 	}
-	if met := b.line.options.Met; met != nil {
-		defer met(b.ctx, rmw.Key{})
-	}
-	_, err := seal.Resolve(b.ctx, b.line.values, met.key.Name, *met.seal)
-	return err
+	return b.line.values.End(b.ctx, met.key, *met.seal)
 }
 
 // met is the least key that could not be taken.

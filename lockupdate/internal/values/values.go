@@ -21,11 +21,14 @@ import (
 type Values struct {
 	transport   *transport.Transport
 	maxAttempts int
+	met         metSeals
 }
 
 // New returns the Values that a transport reaches. A Peek or a token without Lua starts again up to
-// maxAttempts times.
-func New(t *transport.Transport, maxAttempts int) *Values { return &Values{t, maxAttempts} }
+// maxAttempts times. sealed is told for how long a writer has waited for the end of an update that has sealed its key.
+func New(t *transport.Transport, maxAttempts int, sealed func(ctx context.Context, key rmw.Key, took time.Duration)) *Values {
+	return &Values{transport: t, maxAttempts: maxAttempts, met: metSeals{tell: sealed}}
+}
 
 // Read reads a value. Of a key with a seal it reads the value that the seal, or the decision of its update, has.
 func (s *Values) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
@@ -39,34 +42,8 @@ func (s *Values) Read(ctx context.Context, key rmw.Key) (v rmw.Value, err error)
 	}
 }
 
-// ReadOpen reads a value to write the key. It waits for the end of an update of several keys that has sealed the key.
-func (s *Values) ReadOpen(ctx context.Context, key rmw.Key) (v rmw.Value, err error) {
-	for range s.maxAttempts {
-		if v, err = s.read(ctx, key); !s.mayBeSealed(err) {
-			return v, err
-		}
-		if err := s.Resolve(ctx, key); err != nil {
-			return rmw.Value{}, err
-		}
-	}
-	return rmw.Value{}, fmt.Errorf("%w: other updates had sealed the key at each of %d reads", rmw.ErrContended, s.maxAttempts)
-}
-
 func (s *Values) mayBeSealed(err error) bool {
 	return err != nil && driver.MayBeSealed(err) && s.transport.Driver.Seals() == nil
-}
-
-// Resolve returns when the key is open. If it holds another type, that is the error.
-func (s *Values) Resolve(ctx context.Context, key rmw.Key) error {
-	m, err := seal.LookAt(ctx, s, key.Name)
-	switch {
-	case err != nil:
-		return err
-	case m.State == "open":
-		return m.Holds(key.Kind)
-	}
-	_, err = seal.Resolve(ctx, s, key.Name, m)
-	return err
 }
 
 // Send implements [seal.Sender].
@@ -124,7 +101,7 @@ func (s *Values) Peek(ctx context.Context, key rmw.Key) (v rmw.Value, left time.
 			return err
 		}, c)
 		if s.mayBeSealed(err) {
-			if err = s.Resolve(ctx, key); err == nil {
+			if _, err = s.Resolve(ctx, key); err == nil {
 				return s.Peek(ctx, key)
 			}
 		}
