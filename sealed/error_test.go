@@ -114,7 +114,7 @@ func TestReadsUnderWatch(t *testing.T) {
 				attempt := func(tx *redis.Tx) error {
 					v := read(tx)
 					seen = append(seen, v)
-					time.Sleep(10 * time.Millisecond) // the update ends meanwhile
+					sleep(10 * time.Millisecond) // the update ends meanwhile
 					_, err := tx.TxPipelined(background, func(pipe redis.Pipeliner) error {
 						return pipe.Set(background, "s", v+"2", 0).Err()
 					})

@@ -88,6 +88,9 @@ func (r *rig) trips(do func()) int64 {
 	return r.meter.Read().Sub(before).RoundTrips
 }
 
+// sleep passes time in a bubble.
+func sleep(d time.Duration) { time.Sleep(d) }
+
 // later calls do after d.
 func later(d time.Duration, do func()) {
 	go func() {

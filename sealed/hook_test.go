@@ -243,9 +243,9 @@ func TestExpiryPassesMeanwhile(t *testing.T) {
 			if record != "" {
 				r.decide("s", record)
 			}
-			time.Sleep(20 * time.Minute)
+			sleep(20 * time.Minute)
 			assert.Equal(t, 40*time.Minute, r.rdb.TTL(background, "s").Val())
-			time.Sleep(40 * time.Minute)
+			sleep(40 * time.Minute)
 			assert.ErrorIs(t, r.rdb.Get(background, "s").Err(), redis.Nil)
 			assert.EqualValues(t, -2, r.rdb.TTL(background, "s").Val())
 			assert.EqualValues(t, 0, r.rdb.Exists(background, "s").Val())
