@@ -97,8 +97,13 @@ func TestCtxEnds(t *testing.T) {
 // EXEC does not notice that it writes over a seal that was there at WATCH. So a read after a WATCH waits until the key has none.
 func TestReadsUnderWatch(t *testing.T) {
 	reads := map[string]func(tx *redis.Tx) string{
-		"get":      func(tx *redis.Tx) string { return tx.Get(background, "s").Val() },
-		"pipeline": func(tx *redis.Tx) string { p := tx.Pipeline(); c := p.Get(background, "s"); _, _ = p.Exec(background); return c.Val() },
+		"get": func(tx *redis.Tx) string { return tx.Get(background, "s").Val() },
+		"pipeline": func(tx *redis.Tx) string {
+			p := tx.Pipeline()
+			c := p.Get(background, "s")
+			_, _ = p.Exec(background)
+			return c.Val()
+		},
 		"mget": func(tx *redis.Tx) string {
 			v, _ := tx.MGet(background, "s").Val()[0].(string)
 			return v
