@@ -161,7 +161,7 @@ func (r *Runner) slot(ctx context.Context, s Scenario, name string, run int) (*r
 	for p := range keys {
 		job := &worker.UpdateJob{
 			Impl: name, Addr: path.AddrOf(name), Via: path.Proxied, Keys: keys[p], Slot: slot.Length,
-			Fn: s.Fn, Background: s.Background, Dir: path.Dir, Alternate: s.Alternate,
+			Fn: s.Fn, Background: s.Background, Dir: path.Dir, Alternate: s.Alternate, Reader: s.Reader,
 		}
 		if p >= s.Processes {
 			job.Impl = "watch"

@@ -32,6 +32,8 @@ type Scenario struct {
 	Writers int
 	// Fn is the duration of fn.
 	Fn time.Duration
+	// Reader adds a client that reads a key plainly all the time.
+	Reader bool
 	// Alternate means that each update of a key is by another process than the one before it.
 	Alternate bool
 	// Again means that every run repeats the scenario.
@@ -74,6 +76,9 @@ func (s Scenario) Title() string {
 	}
 	if s.Writers > 0 {
 		what += fmt.Sprintf(", beside %d such processes with WATCH, fn of %v", s.Writers, s.Fn)
+	}
+	if s.Reader {
+		what += ", beside a plain reader"
 	}
 	if s.Alternate {
 		what += fmt.Sprintf(" in turn, fn of %v", s.Fn)

@@ -18,13 +18,20 @@ func together() []Scenario {
 		{Name: "two64-10", Processes: 1, Goroutines: 64, Together: 2, Accounts: 10, Impls: impls},
 		{Name: "twohot64", Processes: 1, Goroutines: 64, Together: 2, Hot: true, Impls: impls},
 		{Name: "twohot4x16", Processes: 4, Goroutines: 16, Together: 2, Hot: true, Impls: impls},
+		{Name: "read1", Processes: 1, Goroutines: 1, Together: 2, Hot: true, Reader: true, Impls: impls[3:]},
+		{Name: "read8", Processes: 1, Goroutines: 8, Together: 2, Hot: true, Reader: true, Impls: impls[3:]},
+		{Name: "read64", Processes: 1, Goroutines: 64, Together: 2, Hot: true, Reader: true, Impls: impls[3:]},
 	}
 }
 
 // Note returns a note for readers of the table, or "".
 func (s Scenario) Note() string {
-	if s.Together == 0 {
+	switch {
+	case s.Together == 0:
 		return ""
+	case s.Reader:
+		return "sealed %: the share of plain GETs of one of the keys that get WRONGTYPE; sealed ms: for how long an update seals the key, " +
+			"by the number of decisions."
 	}
 	return "redsync and redislock: a lock for each key, in the order of their names, around MGET and pipelined SETs. They guard nothing: " +
 		"a process that dies, or a lock that expires, leaves some of the keys written."

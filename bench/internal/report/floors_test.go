@@ -85,6 +85,10 @@ func togetherFloors() []floor {
 		}
 		list = append(list, least("d-"+f.scenario, locked, "x WATCH", f.delayed))
 	}
+	// A key is sealed for two round trips of three, and for the time of fn.
+	for _, scenario := range []string{"read1", "read8", "read64", "d-read1", "d-read8", "d-read64"} {
+		list = append(list, most(scenario, locked, "sealed %", 80))
+	}
 	// The calls of a take, the decision, an opening and the forgetting of the decision, for each key or once.
 	return append(list, most("two1", locked, "calls", 18.1), most("two1", locked, "commands", 6.1), most("four1", locked, "commands", 10.1))
 }

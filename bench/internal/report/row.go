@@ -109,6 +109,8 @@ func columns() []column[Row] {
 		{head: "client µs", number: each(func(s *result.Slot) float64 { return result.Micro(s.Client().CPU) }), unit: "client-ns/op", scale: 1e3},
 		{head: "share %", number: median(func(s *result.Slot) float64 { return 100 * s.Part() }), unit: "share-%"},
 		{head: "worst %", number: median(func(s *result.Slot) float64 { return 100 * s.Share() }), unit: "worst-%"},
+		{head: "sealed %", number: median(func(s *result.Slot) float64 { share, _ := s.Sealed(); return 100 * share }), unit: "sealed-%"},
+		{head: "sealed ms", number: median(func(s *result.Slot) float64 { _, ms := s.Sealed(); return ms }), unit: "sealed-ns", scale: 1e6},
 		{head: "retries", number: each((*result.Slot).Retries), unit: "retries/op"},
 		{head: "trouble", cell: (*Row).Trouble, number: (*Row).bad, unit: "bad-updates"},
 	}

@@ -83,6 +83,18 @@ func (s *Slot) Share() float64 {
 	return stats.Ratio(float64(least), float64(most))
 }
 
+// Sealed returns the share of the plain reads that a seal has refused, and for how many milliseconds a decision has sealed the key.
+// Without a plain reader both are NaN.
+func (s *Slot) Sealed() (share, ms float64) {
+	reads := sum(s.Workers, func(w *worker.UpdateResult) int64 { return w.Plain })
+	refused := sum(s.Workers, func(w *worker.UpdateResult) int64 { return w.Sealed })
+	if reads == 0 {
+		return math.NaN(), math.NaN()
+	}
+	share = float64(refused) / float64(reads)
+	return share, stats.Ratio(share*Milli(s.Workers[0].Took), float64(s.Server.Calls["hsetnx"]))
+}
+
 // Latency returns the histogram of all processes except Beside.
 func (s *Slot) Latency() *stats.Histogram {
 	var h stats.Histogram

@@ -26,6 +26,8 @@ type UpdateJob struct {
 	Background bool `json:"background,omitempty"`
 	// Dir has the files of lock services.
 	Dir string `json:"dir,omitempty"`
+	// Reader also reads the first key plainly all the time.
+	Reader bool `json:"reader,omitempty"`
 	// Alternate lets another process update a key before this one does again.
 	Alternate bool `json:"alternate,omitempty"`
 }
@@ -44,6 +46,8 @@ type UpdateResult struct {
 	Latency  stats.Histogram `json:"latency"`
 	// Handovers are the times from the end of a section to the start of one in this process that waited for it.
 	Handovers stats.Histogram `json:"handovers,omitzero"`
+	Plain     int64           `json:"plain,omitempty"`  // reads by the reader
+	Sealed    int64           `json:"sealed,omitempty"` // of these: those that WRONGTYPE has refused
 }
 
 const (
@@ -162,6 +166,10 @@ func (r *race) run(ctx context.Context) *UpdateResult {
 	defer cancel()
 	retries, commands, before := r.impl.Retries(), r.commands.Load(), usage()
 	r.began = time.Now()
+	end := func(*UpdateResult) {}
+	if r.job.Reader {
+		end = r.read(ctx)
+	}
 	var running sync.WaitGroup
 	for _, keys := range r.job.Keys {
 		running.Go(func() { r.runner(ctx, keys) })
@@ -174,6 +182,7 @@ func (r *race) run(ctx context.Context) *UpdateResult {
 	hung := r.await(ended)
 	took := time.Since(r.began)
 	used := usage().Sub(before)
+	end(&r.result)
 	commands = r.commands.Load() - commands
 	cancel()
 	if hung > 0 { // updates that heed their ctx end and count
