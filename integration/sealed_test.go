@@ -194,7 +194,7 @@ func TestPlainReadersBesideTransact(t *testing.T) {
 				reads, refused := m.follow(rdb)
 				cancel()
 				m.running.Wait()
-				t.Logf("hook %v: %d reads, %d refused, %d values committed, %d of them read", hooked, reads, refused, len(m.committed), len(m.read))
+				t.Logf("hook %v: %d reads, %d refused, %d values committed, %d read", hooked, reads, refused, len(m.committed), len(m.read))
 				for value := range m.read {
 					assert.True(t, m.committed[value], "%s was never committed", value)
 				}
