@@ -5,13 +5,13 @@
 //
 // A service that reads through a Store only, by [rmw.Reader] or [rmw.ReadAll], does not need it.
 //
-// # What an answer means
+// # Meaning of an answer
 //
 // The answer is a value that the key had at a moment during the command, as Read of a Store: the new value, if the update is
 // decided, else the one before. The hook writes nothing, does not wait for the update, and ends no abandoned one. Each key is
 // answered by itself: two keys of one pipeline, or of one MGET, need not be of one moment.
 //
-// WATCH is an exception: what EXEC writes over a seal is lost, or fails in part, and WATCH does not notice it. So from the first
+// WATCH is an exception: a write of EXEC over a seal is lost, or fails in part, and WATCH does not notice it. So from the first
 // WATCH that the hook has seen, reads wait until the key has no seal, usually 1 or 2 round trips, and EXEC fails, since the key has
 // changed. After a second, if a process has crashed, such a read returns WRONGTYPE. So code under WATCH loses no update, also if it
 // reads by MGET. If it reads through several clients, they must share one hook. Code that is guarded by anything else than WATCH,

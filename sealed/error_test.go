@@ -94,6 +94,46 @@ func TestCtxEnds(t *testing.T) {
 	})
 }
 
+// flickers is a hook that has a key sealed whenever it is read, and open whenever it is looked at.
+type flickers struct{ r *rig }
+
+func (f flickers) note(cmds ...redis.Cmder) {
+	if cmds[0].Name() == "eval" {
+		f.r.open(seal.Next{Key: "s", Kept: true})
+	} else if f.r.plain.Type(background, "s").Val() != "list" {
+		f.r.seal(str)
+	}
+}
+
+func (f flickers) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f flickers) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		f.note(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (f flickers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		f.note(cmds...)
+		return next(ctx, cmds)
+	}
+}
+
+// A key that is sealed whenever it is read is an error after a second, as behind a replica that does not follow.
+func TestNeverOpenWhenRead(t *testing.T) {
+	with(t, proxycompat.Redis(), func(r *rig) {
+		r.fill()
+		r.rdb.AddHook(flickers{r})
+		for _, words := range [][]string{{"get", "s"}, {"exists", "s"}, {"mget", "s"}} {
+			began := time.Now()
+			assert.ErrorIs(t, add(r.rdb, words).Err(), rmw.ErrContended, words)
+			assert.InDelta(t, seal.Patience, time.Since(began), float64(50*time.Millisecond))
+		}
+	})
+}
+
 // EXEC does not notice that it writes over a seal that was there at WATCH. So a read after a WATCH waits until the key has none.
 func TestReadsUnderWatch(t *testing.T) {
 	reads := map[string]func(tx *redis.Tx) string{

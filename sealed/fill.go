@@ -11,7 +11,7 @@ func fits(cmd redis.Cmder, reply any) bool {
 	return into(cmd, reply) != nil
 }
 
-// fill gives a command a reply: nil, a string, a number, a list, names, or fields. A command of another type keeps what it has.
+// fill gives a command a reply: nil, a string, a number, a list, names, or fields. A command of another type keeps its reply.
 func fill(cmd redis.Cmder, reply any) {
 	if set := into(cmd, reply); set != nil {
 		cmd.SetErr(nil)

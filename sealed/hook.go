@@ -15,7 +15,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// Client is what a hook sends its own commands through. *redis.Client, *redis.ClusterClient and redis.UniversalClient have it.
+// Client sends the commands of a hook. *redis.Client, *redis.ClusterClient and redis.UniversalClient have it.
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Pipeline() redis.Pipeliner
@@ -81,8 +81,8 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// plan returns the reads of a pipeline, and the commands to send. A read of a key that another command names is none of them: to ask
-// again would see what that command has written.
+// plan returns the reads of a pipeline, and the commands to send. A read of a key that another command names is none of them: a
+// second look could see the write of that command.
 func (h *hook) plan(ctx context.Context, cmds []redis.Cmder) (reads []*read, sent []redis.Cmder) {
 	all := make([]*read, len(cmds))
 	found, others := false, map[string]bool{}
@@ -204,7 +204,7 @@ func (h *hook) complete(ctx context.Context, reads []*read) (changed bool) {
 	return changed
 }
 
-// answer answers the parts with a sealed key, and returns those whose key is open meanwhile.
+// answer answers the parts with a sealed key, and returns the parts with a key that is open meanwhile.
 func (h *hook) answer(ctx context.Context, parts []*part) (again []*part) {
 	var keys []string
 	for _, p := range parts {

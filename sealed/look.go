@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// answer is what a key shows.
+// answer is the value of a key, or its type if it has no seal.
 type answer struct {
 	open  string // the type of the value, if the key has no seal
 	value rmw.Value
@@ -28,7 +28,7 @@ type look struct {
 	before string        // the nonce of the seal that was there before the decision was asked for
 }
 
-// look returns what keys show, as seal.Shown does for one. After a WATCH it waits until they have no seal.
+// look returns the answers of keys, as seal.Shown does for one. After a WATCH it waits until they have no seal.
 func (h *hook) look(ctx context.Context, keys []string) map[string]answer {
 	found := make(map[string]answer, len(keys))
 	var pending []*look

@@ -108,7 +108,7 @@ type read struct {
 	parts []*part
 }
 
-// part is what a read asks about one key.
+// part is the question of a read about one key.
 type part struct {
 	*read
 	cmd    redis.Cmder // that asks; often the read itself

@@ -88,7 +88,9 @@ func TestSyntaxError(t *testing.T) {
 func TestOwnScriptsAreFine(t *testing.T) {
 	var files []string
 	subscribes := map[string]bool{"redis": true, "redis@3.2": true, alibaba: true}
-	for _, pattern := range []string{"../../lockupdate/internal/driver/lua/*.lua", "../../lockupdate/redlock/lua/*.lua"} {
+	for _, pattern := range []string{
+		"../../lockupdate/internal/driver/lua/*.lua", "../../lockupdate/redlock/lua/*.lua", "../../sealed/*.lua",
+	} {
 		some, err := filepath.Glob(filepath.FromSlash(pattern))
 		require.NoError(t, err)
 		require.NotEmpty(t, some)

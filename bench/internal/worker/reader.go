@@ -11,7 +11,7 @@ import (
 	"github.com/unwatch/unwatch/bench/internal/peers"
 )
 
-// readEvery is the mean time between two reads of a reader: its load must not change what it measures.
+// readEvery is the mean time between two reads of a reader: its load must not change the figures.
 const readEvery = time.Millisecond
 
 // reader counts plain reads of a key, and those that a seal refuses.
