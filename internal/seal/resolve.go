@@ -102,10 +102,11 @@ func Shown(ctx context.Context, s Sender, key rmw.Key) (v rmw.Value, open bool, 
 
 func (m Met) shown(key rmw.Key, n Next) (rmw.Value, bool, error) {
 	v := n.Value
-	if n.Kept {
-		if v = m.Value; m.Gone {
-			v = rmw.Value{}
-		}
+	switch {
+	case m.Gone && (n.Kept || n.TTL == 0): // what keeps the expiry has expired
+		v = rmw.Value{}
+	case n.Kept:
+		v = m.Value
 	}
 	if v.Exists() && v.Kind() != key.Kind {
 		return rmw.Value{}, false, fmt.Errorf("%w: the key holds a %v, the Key is of Kind %v", rmw.ErrWrongKind, v.Kind(), key.Kind)
