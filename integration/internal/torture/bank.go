@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/unwatch/unwatch/cas"
+	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -48,10 +49,6 @@ type Joint struct {
 	Wrong   string // the values that were read contradict one another
 	Odd     bool   // an error that no fault explains
 }
-
-// acrossTransacts reports whether the bank is played across two stores: not before the judge ends the updates of dead
-// processes there, as the test of package cutover does.
-func acrossTransacts() bool { return false }
 
 // watchTransacts reports whether the legacy path can.
 func watchTransacts() bool {
@@ -187,6 +184,9 @@ func (w *worker) ends(j *Joint, err error) Outcome {
 	op.end(err)
 	j.Outcome, j.Err = op.Outcome, op.Err
 	j.Odd = errors.Is(err, rmw.ErrWrongKind) || errors.Is(err, rmw.ErrUnsupported) || errors.Is(err, rmw.ErrInvalid)
+	if legacy := w.number >= processes*maxWorks; legacy && errors.Is(err, seal.ErrMoved) {
+		j.Odd = false // the process knows the old store of a cut-over only
+	}
 	w.history.take(said{Joint: j})
 	return j.Outcome
 }

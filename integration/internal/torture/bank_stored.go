@@ -12,9 +12,16 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// unseal touches each sealed key once by a Store, and counts the keys that are sealed after that, and the decisions
-// to store values that are left.
+// unseal touches each sealed key once by a Store, or sweeps the stores of a cut-over, and counts the keys that are sealed after
+// that, and the decisions to store values that are left.
 func (s *Environment) unseal(ctx context.Context) (sealed, decisions int, err error) {
+	if s.sides != nil {
+		if err := s.sweep(ctx); err != nil {
+			return 0, 0, err
+		}
+		names, decisions, err := s.sealed(ctx)
+		return len(names), decisions, err
+	}
 	names, _, err := s.sealed(ctx)
 	if err != nil {
 		return 0, 0, err
@@ -109,17 +116,23 @@ func (s *Environment) sealed(ctx context.Context) (names []string, decisions int
 			if kind != "list" {
 				continue
 			}
-			state, err := rdb.LRange(ctx, name, 1, 1).Result()
+			sealed, err := isSealed(ctx, rdb, name)
 			if err != nil {
 				return err
 			}
-			if len(state) > 0 && state[0] == "tx" {
+			if sealed {
 				names = append(names, name)
 			}
 		}
 		return nil
 	})
 	return names, decisions, err
+}
+
+// isSealed reports whether a list is the seal of an update of several keys, and not the marker of a move.
+func isSealed(ctx context.Context, rdb *redis.Client, name string) (bool, error) {
+	state, err := rdb.LRange(ctx, name, 1, 1).Result()
+	return len(state) > 0 && state[0] == "tx", err
 }
 
 // writeJoints writes the operations of the bank.

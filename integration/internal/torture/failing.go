@@ -48,9 +48,9 @@ func openFailing(s *Environment, process int) (opened, error) {
 	return opened{store: store, also: []io.Closer{rdb, next}}, nil
 }
 
-// audit fails if operate.Verify finds a key in a wrong state.
-func (s *Environment) audit(ctx context.Context) error {
-	cfg := operate.VerifyConfig{Keys: func(name string) (rmw.Key, bool) { return rmw.Key{Name: name}, strings.HasPrefix(name, keyPrefix) }}
+// swept calls fn with a store that moves no key, and the servers of both sides of a cut-over.
+func (s *Environment) swept(ctx context.Context, fn func(store *cutover.Store, cfg operate.SweepConfig) error) error {
+	cfg := operate.SweepConfig{Keys: func(name string) (rmw.Key, bool) { return rmw.Key{Name: name}, strings.HasPrefix(name, keyPrefix) }}
 	for i, side := range s.sides {
 		holders, err := side.holders(ctx)
 		if err != nil {
@@ -66,8 +66,24 @@ func (s *Environment) audit(ctx context.Context) error {
 			}
 		}
 	}
-	return s.connected(func(store rmw.Store) error {
-		report, err := operate.Verify(ctx, store.(crossing).Store, cfg)
+	return s.connected(func(store rmw.Store) error { return fn(store.(crossing).Store, cfg) })
+}
+
+// sweep ends the moves and the updates of several keys that are half done.
+func (s *Environment) sweep(ctx context.Context) error {
+	return s.swept(ctx, func(store *cutover.Store, cfg operate.SweepConfig) error {
+		pass, err := operate.Sweep(ctx, store, cfg)
+		if err == nil && pass.Failed.Count > 0 {
+			err = fmt.Errorf("a sweep failed for %d keys: %w", pass.Failed.Count, pass.Cause)
+		}
+		return err
+	})
+}
+
+// audit fails if operate.Verify finds a key in a wrong state.
+func (s *Environment) audit(ctx context.Context) error {
+	return s.swept(ctx, func(store *cutover.Store, cfg operate.SweepConfig) error {
+		report, err := operate.Verify(ctx, store, cfg)
 		if err != nil {
 			return err
 		}

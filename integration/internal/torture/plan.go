@@ -38,9 +38,6 @@ const bankLeast = 2 * time.Second
 
 // banks returns the cells of the bank in a topology.
 func banks(t Topology) (all []planned) {
-	if strings.Contains(t.Name, ">") && !acrossTransacts() {
-		return nil
-	}
 	for _, n := range Nemeses() {
 		if n.fits(t) && n.load == nil {
 			n.least = max(n.least, bankLeast)

@@ -65,7 +65,10 @@ func (all *stored) add(ctx context.Context, rdb *redis.Client, name string) erro
 	case "hash":
 		all.hash[name], err = rdb.HGetAll(ctx, name).Result()
 	case "list":
-		all.hops[name], err = hop(ctx, rdb, name)
+		var sealed bool
+		if sealed, err = isSealed(ctx, rdb, name); err == nil && !sealed {
+			all.hops[name], err = hop(ctx, rdb, name)
+		}
 	}
 	if errors.Is(err, redis.Nil) {
 		return nil
