@@ -214,6 +214,24 @@ func TestUnseal(t *testing.T) {
 	require.NoError(t, err, "it is no seal any more")
 }
 
+// The reply to an open of a hash tells that the seal was there, although a server without a cluster refuses CLUSTER NODES.
+func TestOpenHash(t *testing.T) {
+	env := started(t)
+	rdb, err := env.client(0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rdb.Close()) }()
+	key := accountKey(1, 0)
+	for _, kept := range []bool{true, false} {
+		require.NoError(t, rdb.HSet(t.Context(), key.Name, balanceName, "95").Err())
+		args := seal.TakeArgs(key, "n/1", seal.DecisionKey(key.Name), seal.CheckAll)
+		require.NoError(t, rdb.Eval(t.Context(), seal.Take.Source, []string{key.Name}, args...).Err())
+		next := seal.Next{Key: key.Name, Nonce: "n/1", Kept: kept, Value: rmw.Hash(map[string]string{balanceName: "95"})}
+		reply, err := rdb.Eval(t.Context(), seal.Open.Source, []string{key.Name}, seal.OpenArgs(next)...).Result()
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, reply)
+	}
+}
+
 // Each topology with updates of several keys has cells of the bank, and a short run has a few of all of them.
 func TestBankCells(t *testing.T) {
 	cells := plan("/bank")

@@ -62,6 +62,7 @@ else
       return done
     end
   end
+  done = nil
   if left > 0 then
     done = redis.pcall('PEXPIRE', KEYS[1], '86400000')
     if type(done) == 'table' then
