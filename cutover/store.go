@@ -15,6 +15,7 @@ import (
 	"github.com/unwatch/unwatch/cutover/internal/mover"
 	"github.com/unwatch/unwatch/cutover/internal/protocol"
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -225,6 +226,7 @@ func (c *call) run(ctx context.Context, try func(rmw.Store) error) error {
 		goal.Moves = goal.Moves && c.op == "update" && !c.home.Stays
 		goal.Creates = errors.Is(cause, errMove)
 		goal.Unmoved = errors.Is(cause, errLook)
+		goal.Opens = errors.Is(cause, rmw.ErrWrongKind) && !errors.Is(cause, seal.ErrMoved) // a seal has the type of before
 		if c.home, err = c.mover.Settle(ctx, c.key.Name, goal); err != nil {
 			return redisx.Fail("cutover", "move", c.key, 0, redisx.Blame(ctx, err))
 		}

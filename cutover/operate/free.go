@@ -9,14 +9,16 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// free moves the keys that have a marker in the new store, as far as the stage moves them forward.
-// Names are those of the new store. A key with a value in the old store moves with it.
+// free moves the keys that have a marker in the new store, as far as the stage moves them forward, and ends the updates of
+// several keys that have sealed one there. Names are those of the new store. A key with a value in the old store moves with it.
 func (s operator) free(ctx context.Context, stage mover.Stage, keys []rmw.Key, batch int, away *outage, pass *Pass) error {
 	var items []*item
 	for _, key := range keys {
+		it := &item{key: key.Name}
 		if g := stage.Goal(key); g.Complete || g.Moves && g.To == protocol.New {
-			items = append(items, &item{key: key.Name, goal: mover.Goal{Moves: true, To: protocol.New, Creates: true}})
+			it.goal = mover.Goal{Moves: true, To: protocol.New, Creates: true}
 		}
+		items = append(items, it)
 	}
 	if _, err := s.inPipelines(ctx, items, batch, away, s.mover.free); err != nil {
 		return err
@@ -53,7 +55,9 @@ func (m batches) free(ctx context.Context, items []*item) []time.Duration {
 		it.err = new.Err
 		switch {
 		case new.Err != nil:
-		case new.Look.Kind == protocol.Open: // a list that is no marker, or the marker is gone
+		case new.Look.Seal != nil: // the pass over the old store moves the key
+			it.goal = mover.Goal{}
+		case new.Look.Kind == protocol.Open || !it.goal.Moves: // a list that is no marker, or the marker is gone
 			it.found = there
 		case new.Look.Kind == protocol.Away:
 			it.into = new.Look.Nonce

@@ -72,9 +72,12 @@ func (p Pass) Stay() int {
 // SCAN is in the next pass. The old store needs no more moves of its keys once a pass with a Stage
 // that chooses all of them has Moved, Completed and Failed none.
 //
-// Then Sweep visits each chosen name of SweepConfig.NewMasters, while the Stage moves it to the new store
-// and at Complete. A marker there without its key in the old store would block the name for every
+// Then Sweep visits each chosen name of SweepConfig.NewMasters. While the Stage moves the name to the new store
+// and at Complete, a marker there without its key in the old store would block the name for every
 // process without this package. Sweep moves the absent key, which removes the marker.
+//
+// In every Phase it ends the updates of several keys (rmw.Transact) of dead processes that have sealed a visited key. It
+// waits up to a second for such an update.
 //
 // Sweep returns when every key was visited, when ctx ends, when the Store is closed, or when a SCAN or
 // all keys of a batch failed. It waits for a store that is away for up to SweepConfig.MaxOutage before. The Pass
@@ -132,6 +135,8 @@ type item struct {
 	found found
 	// half says that the key was found on its way.
 	half bool
+	sealed bool          // by an update of several keys
+	home   protocol.Side // of a sealed key
 	// into is the marker at the other side that the value is for.
 	into protocol.Nonce
 	// seal is the marker that the value was sealed with.
@@ -268,6 +273,7 @@ func (s operator) finish(ctx context.Context, it *item, pass *Pass) error {
 	if aim.Complete { // no process looks at the old store, so a half-done move may not end there
 		aim = mover.Goal{Moves: it.half, To: protocol.New}
 	}
+	aim.Opens = true
 	h, err := s.mover.Settle(ctx, it.key, aim)
 	switch {
 	case it.found == unmarked: // the next look at the key marks it
@@ -284,6 +290,8 @@ func (s operator) finish(ctx context.Context, it *item, pass *Pass) error {
 		pass.add(&pass.Refused, it.key)
 	case it.half:
 		pass.Completed++
+	case it.goal.Moves && h.Side == it.goal.To && it.sealed && it.home == h.Side:
+		pass.There++
 	case it.goal.Moves && h.Side == it.goal.To:
 		pass.Moved++
 	case it.goal.Moves: // it is absent in both stores
@@ -325,6 +333,8 @@ func (m batches) advance(ctx context.Context, items []*item) (pauses []time.Dura
 		case old.Err != nil:
 		case old.Look.Kind == protocol.Open && old.Look.Type == "list":
 			it.found = otherType
+		case old.Look.Seal != nil:
+			it.sealed, it.home = true, protocol.Old
 		case old.Look.Kind == protocol.Sealed:
 			it.half = true
 		case old.Look.Kind == protocol.Away && it.goal.Moves && it.goal.To == protocol.Old:
@@ -339,6 +349,8 @@ func (m batches) advance(ctx context.Context, items []*item) (pauses []time.Dura
 		it.err = new.Err
 		switch {
 		case new.Err != nil:
+		case new.Look.Seal != nil:
+			it.sealed, it.home = true, protocol.New
 		case new.Look.Kind == protocol.Open:
 			it.found = there
 		default:

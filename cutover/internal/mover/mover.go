@@ -33,6 +33,7 @@ type Goal struct {
 	Creates  bool          // also if it is absent in both stores
 	Unmoved  bool          // it was absent in the new store a moment ago
 	Complete bool          // the old store is not to be looked at
+	Opens    bool          // an update of several keys that has sealed the key ends first, as it does before a move
 }
 
 // Home is the store in which a call looks.
@@ -90,10 +91,11 @@ func (m *Mover) Settle(ctx context.Context, key string, goal Goal) (Home, error)
 			return Home{}, err
 		}
 		step := protocol.Decide(old.Look, new.Look)
-		if step.Do == protocol.Use && goal.Moves && (old.Seal != nil || new.Seal != nil) {
+		if step.Do == protocol.Use && (goal.Moves || goal.Opens) && (old.Seal != nil || new.Seal != nil) {
 			if err := m.Resolve(ctx, key, old, new); err != nil {
 				return Home{}, err
 			}
+			goal.Opens = false // a later seal is of a living process
 			continue
 		}
 		stays := false

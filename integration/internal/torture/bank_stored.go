@@ -2,6 +2,7 @@ package torture
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -20,7 +21,7 @@ func (s *Environment) unseal(ctx context.Context) (sealed, decisions int, err er
 			return 0, 0, err
 		}
 		names, decisions, err := s.sealed(ctx)
-		return len(names), decisions, err
+		return len(names), decisions, errors.Join(err, s.audit(ctx))
 	}
 	names, _, err := s.sealed(ctx)
 	if err != nil {
