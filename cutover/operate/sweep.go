@@ -134,7 +134,7 @@ type item struct {
 	goal  mover.Goal
 	found found
 	// half says that the key was found on its way.
-	half bool
+	half   bool
 	sealed bool          // by an update of several keys
 	home   protocol.Side // of a sealed key
 	// into is the marker at the other side that the value is for.

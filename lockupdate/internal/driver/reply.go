@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -114,6 +115,9 @@ func (c *Command) content(kind rmw.Kind, reply any) (rmw.Value, error) {
 }
 
 func wrongKind(stored string, want rmw.Kind) error {
+	if stored == "moved" { // a seal would have to be looked at, and a marker not
+		return &wrong{seal.ErrMoved, stored}
+	}
 	return &wrong{fmt.Errorf("%w: the key holds a %s, the Key is of Kind %v", rmw.ErrWrongKind, stored, want), stored}
 }
 

@@ -5,7 +5,7 @@
 -- ARGV[1]  the expected type, 'string' or 'hash'
 --
 -- Returns {TYPE, PTTL}, followed by the value, or by field, value, ..., if the key has
---         the expected type.
+--         the expected type. TYPE is 'moved' if the key has the marker of a move.
 local reply = {redis.call('TYPE', KEYS[1]).ok, redis.call('PTTL', KEYS[1])}
 if reply[1] == ARGV[1] then
   if ARGV[1] == 'string' then
@@ -15,6 +15,11 @@ if reply[1] == ARGV[1] then
     for i, v in ipairs(redis.call('HGETALL', KEYS[1])) do
       reply[i + 2] = v
     end
+  end
+elseif reply[1] == 'list' then
+  local head = redis.call('LRANGE', KEYS[1], 0, 1)
+  if head[1] == '~unwatch:9f2c4e7b' and (head[2] == 'sealed' or head[2] == 'away') then
+    reply[1] = 'moved'
   end
 end
 return reply
