@@ -46,18 +46,26 @@ func Committed(all []Next) string {
 			b = append(b, 'n')
 			continue
 		case n.Value.Kind() == rmw.KindHash:
-			b = binary.AppendVarint(append(b, 'h'), n.TTL.Milliseconds())
+			b = binary.AppendVarint(append(b, 'h'), millis(n.TTL))
 			b = binary.AppendUvarint(b, uint64(n.Value.Len()))
 			for field, value := range n.Value.All() {
 				text(field)
 				text(value)
 			}
 		default:
-			b = binary.AppendVarint(append(b, 's'), n.TTL.Milliseconds())
+			b = binary.AppendVarint(append(b, 's'), millis(n.TTL))
 			text(n.Value.Text())
 		}
 	}
 	return string(b)
+}
+
+// millis returns a TTL in milliseconds, with -1 for rmw.NoTTL.
+func millis(ttl time.Duration) int64 {
+	if ttl < 0 {
+		return -1
+	}
+	return ttl.Milliseconds()
 }
 
 // Decision is a record as it was read.
@@ -103,10 +111,10 @@ func ParseRecord(text string) (d Decision, err error) {
 			n.Kept = true
 		case 'n':
 		case 's':
-			n.TTL = time.Duration(r.signed()) * time.Millisecond
+			n.TTL = r.ttl()
 			n.Value = rmw.String(r.text())
 		case 'h':
-			n.TTL = time.Duration(r.signed()) * time.Millisecond
+			n.TTL = r.ttl()
 			fields := map[string]string{}
 			for range r.length() {
 				if r.failed {
@@ -161,6 +169,13 @@ func (r *reader) signed() int64 {
 	}
 	r.rest = r.rest[used:]
 	return n
+}
+
+func (r *reader) ttl() time.Duration {
+	if ms := r.signed(); ms >= 0 {
+		return time.Duration(ms) * time.Millisecond
+	}
+	return rmw.NoTTL
 }
 
 func (r *reader) text() string {
