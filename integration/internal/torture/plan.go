@@ -41,6 +41,9 @@ func banks(t Topology) (all []planned) {
 	for _, n := range Nemeses() {
 		if n.fits(t) && n.load == nil {
 			n.least = max(n.least, bankLeast)
+			if strings.Contains(t.Name, ">") { // keys have to move there and back
+				n.least = max(n.least, 2*flipEvery)
+			}
 			all = append(all, planned{nemesis: n, bank: true})
 		}
 	}
