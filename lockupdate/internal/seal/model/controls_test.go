@@ -34,6 +34,8 @@ var controls = []Config{
 	{Flaw: SweepsLiving, Processes: procs(ab, ab2), GiveUps: 1},
 	{Flaw: KeepsRefused, Processes: procs(ab, moveA)},
 	{Flaw: KeepsAll, Processes: procs(ab, ab2), Rounds: 2, Patient: true},
+	{Flaw: LeavesApart, Processes: procs(cross, moveA, singleA)},
+	{Flaw: TakesAbsent, Processes: procs(cross, moveA)},
 }
 
 // Each rule that is left out breaks an invariant, and no invariant breaks with all rules.

@@ -20,6 +20,7 @@ type Process struct {
 	Kind    Kind
 	Amounts [Keys]int8
 	Reads   uint8 // keys that are read and not written, a bit each
+	Crosses bool  // an update that knows the second homes: it brings all its keys there if one of them has moved
 }
 
 // keys returns the keys of a process, a bit each.
@@ -48,8 +49,8 @@ func (p Process) transacts() bool { return p.Kind == Transact || p.Kind == ReadA
 const (
 	// Keys is the number of keys.
 	Keys = 3
-	// second is the register of key 0 in its second home.
-	second = Keys
+	// moved is the number of keys with a second home, whose registers follow those of the first homes.
+	moved = 2
 
 	maxProcesses = 4
 	maxAttempts  = 2
@@ -101,6 +102,8 @@ const (
 	SweepsLiving       Flaw = "a sweep deletes a decision of a living process, after its seals"
 	KeepsRefused       Flaw = "an attempt that meets the marker of a move keeps its seals"
 	KeepsAll           Flaw = "a refused attempt keeps the keys behind the refused one"
+	LeavesApart        Flaw = "an update takes each key at its home, with a decision that only the first homes know"
+	TakesAbsent        Flaw = "an update takes a key in the second home that has not moved"
 )
 
 // mark is the state of a register.
@@ -189,11 +192,13 @@ type process struct {
 	attempt  uint8
 	round    uint8
 	waits    uint8 // replies that it waits for
+	side     uint8 // 1: the attempt takes keys in their second homes
 	nonces   [Keys]nonce
 	bases    [Keys]int8
 	met      nonce // the seal in its way
 	metKey   uint8
 	refused  bool  // by the marker of a move
+	brings   bool  // its keys to their second homes
 	watching uint8 // 1: its key is as WATCH found it; 2: it has changed
 	answered outcome
 	stored   uint8 // how often its values were stored
@@ -201,7 +206,7 @@ type process struct {
 }
 
 type state struct {
-	registers [Keys + 1]register
+	registers [Keys + moved]register
 	records   [maxProcesses*maxAttempts + 1]record
 	processes [maxProcesses]process
 	messages  [maxMessages]message

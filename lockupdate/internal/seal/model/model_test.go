@@ -28,6 +28,9 @@ var (
 	watchA   = Process{Kind: Watch, Amounts: [Keys]int8{8, 0, 0}}
 	singleA4 = Process{Kind: Single, Amounts: [Keys]int8{4, 0, 0}}
 	moveA    = Process{Kind: Move}
+	cross    = Process{Amounts: [Keys]int8{1, 1, 0}, Crosses: true}
+	cross2   = Process{Amounts: [Keys]int8{2, 2, 0}, Crosses: true}
+	singleB  = Process{Kind: Single, Amounts: [Keys]int8{0, 8, 0}}
 )
 
 type named struct {
@@ -57,6 +60,10 @@ var configs = []named{
 	{"an update, a WATCH, a lost reply, a death", Config{Processes: procs(ab, watchA), Attempts: 2, Rounds: 2, GiveUps: 1, Deaths: 1}},
 	{"an update, a move, a commit, a death", Config{Processes: procs(ab, moveA, singleA), Attempts: 2, Rounds: 1, Deaths: 1}},
 	{"an update, a move, a lost reply, a death", Config{Processes: procs(ab, moveA), Attempts: 2, Rounds: 2, GiveUps: 1, Deaths: 1}},
+	{"an update over two homes, a move, a death", Config{Processes: procs(cross, moveA), Attempts: 2, Rounds: 2, Deaths: 1}},
+	{"an update over two homes, a move, a commit", Config{Processes: procs(cross, moveA, singleB), Attempts: 2, Rounds: 1}},
+	{"an update over two homes, an old one, a move", Config{Processes: procs(cross, ab2, moveA), Attempts: 2, Rounds: 1}},
+	{"2 updates over two homes, a move", Config{Processes: procs(cross, cross2, moveA), Attempts: 2, Rounds: 1}},
 }
 
 var longConfigs = []named{

@@ -19,7 +19,7 @@ func (c *Config) takeRest(s *state, i int) {
 		if c.Processes[i].keys()&(1<<k) == 0 || p.nonces[k] != 0 {
 			continue
 		}
-		m := message{verb: take, key: k, nonce: n}
+		m := message{verb: take, key: c.sealedAt(s, i, k), nonce: n}
 		c.request(s, i, m)
 		if c.Flaw == TakesTwice {
 			m.process = -1
@@ -28,12 +28,44 @@ func (c *Config) takeRest(s *state, i int) {
 	}
 }
 
+// at returns the register of a key.
+func (p *process) at(key uint8) uint8 {
+	if p.side == 1 && key < moved {
+		return Keys + key
+	}
+	return key
+}
+
+// sealedAt returns the register of a key that an attempt takes.
+func (c *Config) sealedAt(s *state, i int, key uint8) uint8 {
+	p := &s.processes[i]
+	if c.Flaw == LeavesApart && p.side == 1 && key < moved && s.registers[Keys+key].mark == absent {
+		return key
+	}
+	return p.at(key)
+}
+
+// bring moves the next key of a process to its second home, or begins an attempt there.
+func (c *Config) bring(s *state, i int, from uint8) {
+	p := &s.processes[i]
+	skips := c.Flaw == TakesAbsent || c.Flaw == LeavesApart
+	for k := from; k < moved && !skips; k++ {
+		if c.Processes[i].keys()&(1<<k) != 0 {
+			p.pc = reserving
+			c.request(s, i, message{verb: reserve, key: Keys + k})
+			return
+		}
+	}
+	p.side = 1
+	c.again(s, i)
+}
+
 // giveBack opens keys with their bases, and does not wait for that: a process waits for at most half a second.
 func (c *Config) giveBack(s *state, i int, which func(key uint8) bool) {
 	p := &s.processes[i]
 	for k := range uint8(Keys) {
 		if p.nonces[k] != 0 && which(k) {
-			s.send(message{process: -1, verb: openKey, key: k, nonce: p.nonces[k]})
+			s.send(message{process: -1, verb: openKey, key: c.sealedAt(s, i, k), nonce: p.nonces[k]})
 			p.nonces[k], p.bases[k] = 0, 0
 		}
 	}
@@ -43,7 +75,7 @@ func (c *Config) giveBack(s *state, i int, which func(key uint8) bool) {
 func (c *Config) again(s *state, i int) {
 	c.giveBack(s, i, func(uint8) bool { return true })
 	p := &s.processes[i]
-	next := process{attempt: p.attempt, answered: p.answered, stored: p.stored, seen: p.seen}
+	next := process{attempt: p.attempt, answered: p.answered, stored: p.stored, seen: p.seen, side: p.side}
 	switch {
 	case p.answered != undecided:
 		next.pc = ended
@@ -62,7 +94,7 @@ func (c *Config) again(s *state, i int) {
 // answer ends a call of one key, or a call with an unknown outcome.
 func (s *state) answer(i int, o outcome) {
 	p := &s.processes[i]
-	next := process{pc: ended, attempt: p.attempt, answered: o, stored: p.stored, watching: p.watching}
+	next := process{pc: ended, attempt: p.attempt, answered: o, stored: p.stored, watching: p.watching, side: p.side}
 	if next.watching > 0 {
 		next.metKey = p.metKey
 	}
@@ -74,6 +106,10 @@ func (c *Config) resumed(s *state, i int) string {
 	p := &s.processes[i]
 	call := c.Processes[i]
 	switch {
+	case p.brings:
+		p.pc = moves
+		c.request(s, i, message{verb: move, key: p.metKey})
+		p.met, p.metKey = 0, 0
 	case call.transacts() && p.round+1 < c.Rounds:
 		p.round++
 		c.takeRest(s, i)
@@ -128,25 +164,31 @@ func (c *Config) replied(s *state, i int, m message, r reply) string {
 		}
 	case reserving:
 		p.pc = moves
-		c.request(s, i, message{verb: move})
+		c.request(s, i, message{verb: move, key: home(m.key)})
 	case moves:
 		switch {
 		case r.register.mark == sealed && !r.ok:
 			p.pc, p.met, p.metKey = waiting, r.register.nonce, m.key
 			return ""
-		case !r.ok: // a move of an earlier attempt
+		case p.brings && r.register.mark == away:
+			c.bring(s, i, m.key+1)
+			return ""
+		case !r.ok && !p.brings: // a move of an earlier attempt
 			s.answer(i, aborted)
 			return ""
 		}
 		p.pc = filling
-		c.request(s, i, message{verb: fill, key: second, base: r.register.value})
+		c.request(s, i, message{verb: fill, key: Keys + m.key, base: r.register.value})
 	case filling:
 		p.pc = marking
-		c.request(s, i, message{verb: markAway})
+		c.request(s, i, message{verb: markAway, key: home(m.key)})
 	case marking:
-		if c.Processes[i].Kind == Move {
+		switch {
+		case c.Processes[i].Kind == Move:
 			s.answer(i, committed)
-		} else {
+		case p.brings:
+			c.bring(s, i, m.key+1)
+		default:
 			c.again(s, i)
 		}
 	case starting, waiting, ended:
@@ -159,7 +201,7 @@ func (c *Config) taken(s *state, i int, m message, r reply) string {
 	p := &s.processes[i]
 	switch {
 	case r.ok:
-		p.nonces[m.key], p.bases[m.key] = m.nonce, r.register.value
+		p.nonces[home(m.key)], p.bases[home(m.key)] = m.nonce, r.register.value
 	case r.register.mark != sealed:
 		p.refused = true
 	case p.met == 0 || m.key < p.metKey:
@@ -174,10 +216,16 @@ func (c *Config) taken(s *state, i int, m message, r reply) string {
 		if c.Flaw == KeepsRefused {
 			p.nonces = [Keys]nonce{}
 		}
+		if c.Processes[i].Crosses && p.side == 0 {
+			c.giveBack(s, i, func(uint8) bool { return true })
+			p.refused, p.brings, p.met, p.metKey = false, true, 0, 0
+			c.bring(s, i, 0)
+			return ""
+		}
 		c.again(s, i)
 	case p.met != 0:
 		if c.Flaw != KeepsAll {
-			c.giveBack(s, i, func(key uint8) bool { return key > p.metKey })
+			c.giveBack(s, i, func(key uint8) bool { return p.at(key) > p.metKey })
 		}
 		p.pc = waiting
 	case c.Flaw == ReadsBlindly && c.Processes[i].Kind == ReadAll:
@@ -252,7 +300,7 @@ func (c *Config) opens(s *state, i int, next [Keys]int8, o outcome) {
 			if o == committed {
 				d.next[k] = next[k]
 			}
-			c.request(s, i, message{verb: openKey, key: uint8(k), nonce: n, record: d})
+			c.request(s, i, message{verb: openKey, key: c.sealedAt(s, i, uint8(k)), nonce: n, record: d})
 		}
 	}
 	p.nonces, p.bases = [Keys]nonce{}, [Keys]int8{}
@@ -329,9 +377,9 @@ func (c *Config) lookedToWrite(s *state, i int, call Process, m message, r reply
 		c.again(s, i)
 	case key.mark == moving: // each process that knows the second home helps
 		p.pc = filling
-		c.request(s, i, message{verb: fill, key: second, base: key.value})
+		c.request(s, i, message{verb: fill, key: Keys + m.key, base: key.value})
 	default:
-		c.request(s, i, message{verb: look, key: second})
+		c.request(s, i, message{verb: look, key: Keys + home(m.key)})
 	}
 	return ""
 }
@@ -344,7 +392,7 @@ func (c *Config) giveUp(s *state, i int) string {
 	case taking: // a late take has no decision
 		for _, m := range s.messages[:s.inFlight] {
 			if m.process == int8(i) {
-				p.nonces[m.key] = m.nonce
+				p.nonces[home(m.key)] = m.nonce
 			}
 		}
 		s.leave(i)

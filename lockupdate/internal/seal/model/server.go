@@ -20,7 +20,8 @@ func (c *Config) apply(s *state, m message) (r reply, violation string) {
 	case take:
 		seals := key.mark == sealed && key.nonce.id() != m.nonce.id() && c.Flaw == TakesSealed
 		moved := (key.mark == moving || key.mark == away) && c.Flaw == TakesMoved
-		if r.ok = key.mark == open || seals || moved; r.ok {
+		absent := (key.mark == absent || key.mark == reserved) && c.Flaw == TakesAbsent
+		if r.ok = key.mark == open || seals || moved || absent; r.ok {
 			s.set(m.key, register{sealed, key.value, m.nonce})
 		}
 	case openKey:
@@ -29,7 +30,7 @@ func (c *Config) apply(s *state, m message) (r reply, violation string) {
 		if r.ok = key.mark == sealed && same; r.ok {
 			next := register{value: key.value}
 			if m.record.outcome == committed {
-				next.value = m.record.next[m.key]
+				next.value = m.record.next[home(m.key)]
 			}
 			s.set(m.key, next)
 		}

@@ -143,23 +143,29 @@ func (c *Config) tidy(s *state) {
 
 // shown returns the value that a key shows, or will show.
 func (s *state) shown(k int) (value int8, violation string) {
-	r := s.registers[k]
-	value = r.value
+	if k >= moved {
+		return s.valueOf(k), ""
+	}
+	lives := func(r register) bool { return r.mark == open || r.mark == sealed }
+	here, there := s.registers[k], s.registers[Keys+k]
+	switch {
+	case lives(here) && lives(there):
+		return 0, fmt.Sprintf("key %d has two homes", k)
+	case here.mark == away && !lives(there):
+		return 0, fmt.Sprintf("key %d has no home", k)
+	case lives(there):
+		return s.valueOf(Keys + k), ""
+	}
+	return s.valueOf(k), ""
+}
+
+// valueOf returns the value of a register: the new one, if the update that has sealed it is decided.
+func (s *state) valueOf(at int) int8 {
+	r := s.registers[at]
 	if d := s.records[idOfSeal(r)]; r.mark == sealed && d.outcome == committed {
-		value = d.next[k]
+		return d.next[home(uint8(at))]
 	}
-	if k != 0 {
-		return value, ""
-	}
-	switch there := s.registers[second]; {
-	case there.mark == open && (r.mark == open || r.mark == sealed):
-		return 0, "key 0 has two homes"
-	case r.mark == away && there.mark != open:
-		return 0, "key 0 has no home"
-	case there.mark == open:
-		value = there.value
-	}
-	return value, ""
+	return r.value
 }
 
 func idOfSeal(r register) txID {

@@ -7,7 +7,9 @@ type emit func(next state, what func() string, violation string)
 
 func (c *Config) start() state {
 	s := state{giveUps: c.GiveUps, repeats: c.Repeats, deaths: c.Deaths, failovers: c.Failovers}
-	s.registers[second].mark = absent
+	for k := range moved {
+		s.registers[Keys+k].mark = absent
+	}
 	for i, p := range c.Processes {
 		c.begin(&s, i, p)
 	}
@@ -25,7 +27,7 @@ func (c *Config) begin(s *state, i int, call Process) {
 		c.request(s, i, message{verb: look, key: call.only()})
 	case Move:
 		p.pc = reserving
-		c.request(s, i, message{verb: reserve, key: second})
+		c.request(s, i, message{verb: reserve, key: Keys})
 	}
 }
 
@@ -103,7 +105,10 @@ func (c *Config) wait(s *state, i int, to to) {
 	d := s.records[p.met.id()]
 	switch next := *s; {
 	case c.Patient && d.outcome == undecided:
-	case c.Flaw == NoTombstone:
+	case c.Flaw == NoTombstone, c.Flaw == LeavesApart && p.metKey >= Keys: // which finds no decision there
+		if c.Flaw == LeavesApart {
+			d = record{}
+		}
 		next.processes[i].pc = restoring
 		c.request(&next, i, message{verb: openKey, key: p.metKey, nonce: p.met, record: d})
 		to(&next, func() string { return fmt.Sprintf("process %d opens key %d without a decision", i, p.metKey) }, "")
@@ -172,7 +177,7 @@ func (c *Config) sweep(s *state, to to) {
 			}
 			c.apply(&next, message{verb: openKey, key: uint8(k), nonce: r.nonce, record: *d})
 		case moving:
-			c.apply(&next, message{verb: fill, key: second, base: r.value})
+			c.apply(&next, message{verb: fill, key: uint8(Keys + k), base: r.value})
 			c.apply(&next, message{verb: markAway, key: uint8(k)})
 		default:
 			continue
