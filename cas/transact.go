@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/internal/keyhash"
 	"github.com/unwatch/unwatch/internal/redisx"
+	"github.com/unwatch/unwatch/internal/resp"
 	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/driver"
@@ -93,11 +94,7 @@ var errSharded = errors.New("the decision must have the slot of the keys")
 // acrossSlots judges an error of WATCH. A server or a proxy may have refused keys in several slots: if they are those of the
 // call, the error is errSlots, and if it is only the decision, errSharded.
 func (x *transact) acrossSlots(err error, late ...rmw.Key) error {
-	text := ""
-	if err != nil {
-		text = strings.ToLower(err.Error())
-	}
-	if !strings.Contains(text, "crossslot") && !strings.Contains(text, "cross-slot") && !strings.Contains(text, "same slot") {
+	if err == nil || !resp.AcrossSlots(err.Error()) {
 		return err
 	}
 	x.cluster.Store(true)

@@ -165,9 +165,18 @@ var refusals = []string{
 	"not allowed", "not support", "unsupported", "not implemented", // Codis, camellia, Envoy, redis-cluster-proxy
 	"only support", "invalid request", "cluster subcommand", "client subcommand", "pub/sub is not enabled", // camellia, Envoy
 	"forbid transaction", "auth permission deny", // predixy
-	"crossslot", "cross-slot", "same slot", "same resources", // clusters, camellia
+	acrossSlots[0], acrossSlots[1], acrossSlots[2], "same resources", // clusters, camellia
 	"can't be negative or zero", "bad lua script for redis cluster", // Alibaba Cloud
 	"disabled command", "command is disabled",
+}
+
+// acrossSlots are words with which clusters, and proxies in front of one, refuse keys of several slots.
+var acrossSlots = [...]string{"crossslot", "cross-slot", "same slot"}
+
+// AcrossSlots reports whether an error reply, or an error with its text, refuses keys of several slots.
+func AcrossSlots(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(acrossSlots[:], func(words string) bool { return strings.Contains(text, words) })
 }
 
 func declined(text string) Meaning {

@@ -56,9 +56,12 @@ func TestMeaningSaysWhetherToTryAgain(t *testing.T) {
 // No other file compares an error reply with a text of its own, so that a text is added in one place.
 func TestOnlyTheTableKnowsReplyTexts(t *testing.T) {
 	others := map[string]string{
-		"cas/exec.go: syntax error": "only that of a SET with KEEPTTL",
-		"cas/exec.go: EXECABORT":    "finds the refused command of a transaction, for any meaning",
-		"cas/peek.go: EXECABORT":    "as in exec.go",
+		"cas/exec.go: syntax error":          "only that of a SET with KEEPTTL",
+		"cas/execall.go: syntax error":       "as in exec.go",
+		"cas/exec.go: EXECABORT":             "finds the refused command of a transaction, for any meaning",
+		"cas/decision.go: EXECABORT":         "as in exec.go",
+		"cas/peek.go: EXECABORT":             "as in exec.go",
+		"internal/redisx/drop.go: EXECABORT": "tells that the transaction has ended, for any meaning",
 	}
 	for _, folder := range []string{
 		"cas", "cutover", "lockupdate", "proxycompat", "internal/live", "internal/probe", "internal/redisx", "internal/testing/servers",

@@ -17,7 +17,7 @@ if reply[1] == ARGV[1] then
     end
   end
 elseif reply[1] == 'list' then
-  local head = redis.call('LRANGE', KEYS[1], 0, 1)
+  local head = redis.pcall('LRANGE', KEYS[1], 0, 1)
   if head[1] == '~unwatch:9f2c4e7b' and (head[2] == 'sealed' or head[2] == 'away') then
     reply[1] = 'moved'
   end

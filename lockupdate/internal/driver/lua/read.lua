@@ -17,7 +17,7 @@ if type(value) == 'table' and value.err then -- most likely WRONGTYPE
   local kind = redis.call('TYPE', KEYS[1]).ok
   if kind ~= ARGV[1] then
     if kind == 'list' then
-      local head = redis.call('LRANGE', KEYS[1], 0, 1)
+      local head = redis.pcall('LRANGE', KEYS[1], 0, 1)
       if head[1] == '~unwatch:9f2c4e7b' and (head[2] == 'sealed' or head[2] == 'away') then
         return {'moved'}
       end
