@@ -3,6 +3,7 @@ package sealed_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -183,10 +184,7 @@ func TestRoundTrips(t *testing.T) {
 	with(t, proxycompat.Codis32(), func(r *rig) {
 		r.fill()
 		for _, words := range commands {
-			name := words[0]
-			for _, w := range words[1:] {
-				name += " " + w
-			}
+			name := strings.Join(words, " ")
 			if name == "mget s h n s" {
 				continue // counted below: h is another type
 			}
