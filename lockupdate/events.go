@@ -21,14 +21,17 @@ const (
 	EventCombined                       // N updates were written by one commit
 	EventUnknown                        // an update ended in rmw.ErrOutcomeUnknown; Err is that
 	EventCircuitOpened                  // the circuit breaker opened, because the store does not answer; Err is the last error
-	EventSealed                         // a writer met a key that another update had sealed, and has waited for its end; Took is for how long
+	EventSealed                         // a writer has waited for the end of another update that had sealed its key; Took is for how long
 
 	eventKinds
 )
 
 // String returns the kind's name.
 func (k EventKind) String() string {
-	names := [eventKinds]string{"waited", "polled", "renewed", "renew failed", "conflicted", "combined", "unknown", "circuit opened", "sealed"}
+	names := [eventKinds]string{
+		"waited", "polled", "renewed", "renew failed", "conflicted", "combined", "unknown", "circuit opened",
+		"sealed",
+	}
 	if k < eventKinds {
 		return names[k]
 	}

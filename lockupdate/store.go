@@ -91,7 +91,7 @@ func New(rdb Commands, cfg Config) *Store {
 		CircuitOpened: func(err error) { s.events.emit(event.Event{Kind: event.CircuitOpened, N: 1, Err: err}) },
 	})
 	s.values = values.New(s.transport, cfg.MaxAttempts, func(ctx context.Context, key rmw.Key, took time.Duration) {
-		s.emitOf(ctx, event.Sealed, key, 1, took, nil)
+		s.emitOf(ctx, event.Event{Kind: event.Sealed, N: 1, Took: took}, key)
 	})
 	observed := cfg.Observer != nil || cfg.Logger != nil
 	s.keeper = lease.NewKeeper(s.transport, s.values, s.gate, s.events.emit, lease.Options{
@@ -102,16 +102,19 @@ func New(rdb Commands, cfg Config) *Store {
 		Poll: cfg.Poll, NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter, Observed: observed,
 	})
 	s.several = several.New(s.transport, s.values, s.gate, several.Options{
-		Owner: s, Emit: s.emitOf, MaxAttempts: cfg.MaxAttempts, MaxWait: cfg.MaxWait, MaxOutage: maxOutage,
+		Owner: s, MaxAttempts: cfg.MaxAttempts, MaxWait: cfg.MaxWait, MaxOutage: maxOutage,
+		Emit: func(ctx context.Context, e several.Event, key rmw.Key, n int, err error) {
+			kinds := [...]event.Kind{several.Conflicted: event.Conflicted, several.Combined: event.Combined, several.Unknown: event.Unknown}
+			s.emitOf(ctx, event.Event{Kind: kinds[e], N: n, Err: err}, key)
+		},
 	})
 	return s
 }
 
 // emitOf emits an event of a call for a key.
-func (s *Store) emitOf(ctx context.Context, kind event.Kind, key rmw.Key, n int, took time.Duration, err error) {
-	s.events.emit(event.Event{
-		Kind: kind, Lock: s.cfg.LockName(key.Name), N: n, Took: took, Err: err, Call: event.Call{Ctx: ctx, Name: key.Name, Label: key.Label},
-	})
+func (s *Store) emitOf(ctx context.Context, e event.Event, key rmw.Key) {
+	e.Lock, e.Call = s.cfg.LockName(key.Name), event.Call{Ctx: ctx, Name: key.Name, Label: key.Label}
+	s.events.emit(e)
 }
 
 var (

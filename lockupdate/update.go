@@ -53,7 +53,9 @@ func (s *Store) update(ctx context.Context, key rmw.Key, lock string, fn rmw.Upd
 
 // updateSealing is an update that seals the key as updates of several keys do, so that it has its turn among them. It holds the
 // lock for fn, which may ask for it.
-func (s *Store) updateSealing(ctx context.Context, key rmw.Key, lock string, fn rmw.UpdateFunc, tried rmw.Result) (res rmw.Result, err error) {
+func (s *Store) updateSealing(
+	ctx context.Context, key rmw.Key, lock string, fn rmw.UpdateFunc, tried rmw.Result,
+) (res rmw.Result, err error) {
 	var done bool
 	errLock := s.WithLock(ctx, key.Name, func(ctx context.Context) error {
 		var tx rmw.TxResult

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/unwatch/unwatch/internal/seal"
 )
 
 //go:embed string.lua
@@ -83,7 +81,7 @@ func replace(args []any) {
 	}
 	var s script
 	switch {
-	case slices.Contains([]string{seal.Take.Name, seal.Open.Name}, fmt.Sprint(args[1])): // they have as many arguments
+	case slices.Contains([]string{"take", "open"}, fmt.Sprint(args[1])): // of an update of several keys
 		return
 	case isString(args[header:]):
 		s = stringScript

@@ -10,7 +10,6 @@ import (
 
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
-	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -97,7 +96,7 @@ func (c *call) result(changes []rmw.Change, err, aborted error) (rmw.TxResult, e
 			err = transport.NoAnswer(c.line.options.MaxWait)
 		}
 		if errors.Is(err, rmw.ErrOutcomeUnknown) {
-			c.line.options.Emit(c.ctx, event.Unknown, c.keys[0], 1, 0, err)
+			c.line.options.Emit(c.ctx, Unknown, c.keys[0], 1, err)
 		}
 		return res, driver.Fail("transact", c.keys[0], c.attempts, redisx.Blame(c.ctx, err))
 	}
@@ -190,7 +189,7 @@ func (c *call) slowly() (changes []rmw.Change, err, aborted error) {
 		if !errors.Is(err, errChanged) {
 			return changes, err, aborted
 		}
-		c.line.options.Emit(c.ctx, event.Conflicted, named[0], 1, 0, nil)
+		c.line.options.Emit(c.ctx, Conflicted, named[0], 1, nil)
 	}
 	return nil, errTooMany(c.attempts), nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
-	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -36,7 +35,7 @@ func (b *batch) decide(done, failed []*turn) error {
 		b.judge(failed, errChanged)
 		return errors.Join(err, b.giveBack(nil))
 	case !ours:
-		b.line.options.Emit(b.ctx, event.Conflicted, b.keys[0], len(done)+len(failed), 0, nil)
+		b.line.options.Emit(b.ctx, Conflicted, b.keys[0], len(done)+len(failed), nil)
 		b.judge(failed, errChanged)
 		return b.giveBack(nil)
 	}
@@ -47,7 +46,7 @@ func (b *batch) decide(done, failed []*turn) error {
 	b.next = next
 	b.line.settle(b, done)
 	if len(done) > 1 && writes {
-		b.line.options.Emit(b.ctx, event.Combined, b.keys[0], len(done), 0, nil)
+		b.line.options.Emit(b.ctx, Combined, b.keys[0], len(done), nil)
 	}
 	for _, t := range done {
 		t.call.answered <- answer{changes: t.changes}

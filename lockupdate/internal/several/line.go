@@ -11,7 +11,6 @@ import (
 	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
-	"github.com/unwatch/unwatch/lockupdate/internal/event"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
 	"github.com/unwatch/unwatch/lockupdate/internal/values"
 	"github.com/unwatch/unwatch/rmw"
@@ -23,9 +22,18 @@ type Options struct {
 	MaxAttempts int // runs of fn
 	MaxWait     time.Duration
 	MaxOutage   time.Duration
-	// Emit tells of an event of calls with this first key.
-	Emit func(ctx context.Context, kind event.Kind, key rmw.Key, n int, took time.Duration, err error)
+	Emit        func(ctx context.Context, e Event, key rmw.Key, n int, err error) // tells of n calls, with the first key of one
 }
+
+// Event is a kind of event.
+type Event uint8
+
+// The kinds of events.
+const (
+	Conflicted Event = iota // calls run again
+	Combined                // calls were stored by one decision
+	Unknown                 // a call ended in rmw.ErrOutcomeUnknown
+)
 
 // Line has the updates of several keys of one Store. It is safe for concurrent use.
 type Line struct {
@@ -48,7 +56,9 @@ type Line struct {
 
 // New returns a Line. Its goroutines belong to the gate.
 func New(t *transport.Transport, v *values.Values, gate *redisx.Gate, o Options) *Line {
-	l := &Line{transport: t, values: v, gate: gate, ids: driver.NewOwnerIDs(), options: o, busy: map[string]bool{}, opening: map[string]*batch{}}
+	l := &Line{
+		transport: t, values: v, gate: gate, ids: driver.NewOwnerIDs(), options: o, busy: map[string]bool{}, opening: map[string]*batch{},
+	}
 	l.index = newIndex(l)
 	return l
 }

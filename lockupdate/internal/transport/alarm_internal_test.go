@@ -23,12 +23,12 @@ func TestKeysAreToldApartBriefly(t *testing.T) {
 			}
 			return time.Millisecond
 		})
-		sendWays["Send"](r, r.read("a"))
+		require.NoError(t, sendWays["Send"](r, r.read("a")))
 		late = true
 		go r.Send(context.Background(), r.read("b"))
 		synctest.Wait()
 		time.Sleep(30 * time.Millisecond)
-		sendWays["Send"](r, r.read("c"))
+		require.NoError(t, sendWays["Send"](r, r.read("c")))
 		require.True(t, r.batcher.toldApart(), "not late")
 
 		over := time.Now().Add(200 * time.Millisecond)
