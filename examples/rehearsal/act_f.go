@@ -99,7 +99,7 @@ func (r *rehearsal) cutoverProcess(m *moves, prefix string) (process, chat) {
 		sides[1].Store = r.cfg.newStore(sides[1].Store)
 	}
 	s := cutover.New(sides[0], sides[1], cutover.Config{Stage: m})
-	rooms := newChat(prefixed{s, prefix})
+	rooms := newChat(s, prefix)
 	apply := func(ctx context.Context, e event) (int, error) {
 		m.in[e.ID] = m.leg()
 		return rooms.apply(ctx, e)

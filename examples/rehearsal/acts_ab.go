@@ -52,19 +52,24 @@ func (r *rehearsal) post(
 ) (before, after pair, failed, err error) {
 	rdb, reader := on.client(t, hooks...), on.client(&traffic{})
 	defer closing(rdb, reader)()
-	chat, room := legacyChat{rdb, r.stage.prefix + part}, r.stream[0].Room
-	read := func(key string) string {
-		value, bad := reader.Get(ctx, key).Result()
-		if errors.Is(bad, redis.Nil) {
-			return "(none)"
+	prefix, room := r.stage.prefix+part, r.stream[0].Room
+	before, err = pairOf(ctx, reader, prefix, room)
+	failed = legacyChat{rdb, prefix}.post(ctx, room, "hello")
+	after, bad := pairOf(ctx, reader, prefix, room)
+	return before, after, failed, cmp.Or(err, bad)
+}
+
+// pairOf reads both keys by plain GET.
+func pairOf(ctx context.Context, rdb *redis.Client, prefix, room string) (p pair, err error) {
+	keys := legacyChat{rdb, prefix}
+	for key, value := range map[string]*string{keys.last(room): &p.last, keys.count(room): &p.posts} {
+		var bad error
+		if *value, bad = rdb.Get(ctx, key).Result(); errors.Is(bad, redis.Nil) {
+			*value, bad = "(none)", nil
 		}
 		err = cmp.Or(err, bad)
-		return value
 	}
-	before = pair{read(chat.last(room)), read(chat.count(room))}
-	failed = chat.post(ctx, room, "hello")
-	after = pair{read(chat.last(room)), read(chat.count(room))}
-	return before, after, failed, err
+	return p, err
 }
 
 // actRefused runs the unchanged code behind the proxy.

@@ -21,10 +21,13 @@ func (r *rehearsal) actSwapped(ctx context.Context) (err error) {
 		return err
 	}
 	r.shown(r.lock, "C  lockupdate, proxy")
-	if ctx.Err() != nil || len(r.legacy) < 2 {
-		return nil
+	if ctx.Err() == nil && len(r.legacy) == 2 {
+		err = r.sideBySide(ctx, []path{byHand(r.stage.legacy), onCAS(r.stage.legacy), lock}, append(r.legacy, r.lock))
 	}
-	return r.sideBySide(ctx, []path{byHand(r.stage.legacy), onCAS(r.stage.legacy), lock}, append(r.legacy, r.lock))
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	return r.actPosts(ctx)
 }
 
 // sideBySide prints the cost of an update on each path, as counted below the client's API.

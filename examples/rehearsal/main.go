@@ -6,7 +6,8 @@
 //	go run ./examples/rehearsal
 //
 // With -legacy and -proxy it uses real servers. All keys, including those of the shadow, have a
-// random prefix, and are deleted at the end. They expire, except the markers of act F. It writes no files.
+// random prefix, and are deleted at the end. They expire, except the seals of act C and the markers of act F.
+// It writes no files.
 package main
 
 import (

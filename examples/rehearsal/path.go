@@ -60,7 +60,7 @@ func (p path) process(t *traffic, prefix string) process {
 		return process{legacyChat{rdb, prefix}.apply, t, closing(rdb)}
 	}
 	s := p.open(rdb)
-	return process{newChat(prefixed{s, prefix}).apply, t, closing(s, rdb)} // s waits for releases in flight
+	return process{newChat(s, prefix).apply, t, closing(s, rdb)} // s waits for releases in flight
 }
 
 // closing returns a function that closes all, in order.

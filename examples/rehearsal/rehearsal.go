@@ -20,9 +20,10 @@ type rehearsal struct {
 	stream         []event
 	began          time.Time
 
-	legacy                   []*run // runs of act A
-	lock, unguarded, guarded *run   // runs of acts C and D, or nil
-	moves                    int    // of keys in act F
+	legacy                   []*run      // runs of act A
+	lock, unguarded, guarded *run        // runs of acts C and D, or nil
+	posts                    [2]cutPosts // by postHelpers
+	moves                    int         // of keys in act F
 	rows                     []row
 	broken                   []string // broken promises
 }
@@ -153,6 +154,10 @@ func (r *rehearsal) closing() {
 			"also through %d stalls. The control, a lock without the guard, lost %s of %s.",
 			count(r.lock.audit.Acknowledged+r.guarded.audit.Acknowledged), r.guarded.stalls.count(),
 			count(len(r.unguarded.audit.Lost)), count(r.unguarded.audit.Acknowledged))
+	}
+	if x := r.posts[1]; x.cut > 0 {
+		text += fmt.Sprintf(" %d processes stopped in the middle of a Transact: no post was seen half, lost or counted twice. "+
+			"Of the control, two Updates, %d were seen half.", x.cut, r.posts[0].half)
 	}
 	if strings.Contains(r.cfg.acts, "E") {
 		text += " The shadow was quiet where nothing is wrong, and found every planted bug."

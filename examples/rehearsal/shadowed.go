@@ -69,7 +69,7 @@ func (r *rehearsal) shadowProcess(s shadowRun, i int) (process, *shadow.Store) {
 	cfg.Timeout = patient
 	cfg.RedactSecret = []byte(r.stage.prefix) // same in all processes, new in each run
 	store := shadow.New(prefixed{old, serving}, prefixed{next, hidden}, cfg)
-	return process{newChat(store).apply, &traffic{}, func() {
+	return process{newChat(store, "").apply, &traffic{}, func() {
 		store.Kill("the rehearsal is over") // all calls are compared, or the run was interrupted
 		closing(store, candidate, old, other, rdb)()
 	}}, store

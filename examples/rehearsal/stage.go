@@ -146,18 +146,18 @@ func (s *stage) close() (err error) {
 	return err
 }
 
-// clear deletes every key that was sent to a server. It has no ctx, to work after Ctrl-C.
+// clear deletes every key that was sent to a server, and the decisions of updates of several keys. It has no ctx, to work after Ctrl-C.
 func (s *stage) clear(e *endpoint) (err error) {
 	rdb := redis.NewClient(e.options())
 	defer rdb.Close() //nolint:errcheck // has no effect on the run
 	e.keys.Range(func(key, _ any) bool {
-		if name := key.(string); strings.HasPrefix(name, s.prefix) {
+		if name := key.(string); strings.Contains(name, s.prefix) {
 			err = rdb.Del(context.Background(), name).Err()
 		}
 		return err == nil
 	})
 	if err != nil {
-		err = fmt.Errorf("delete %s…: %w; the remaining keys expire within an hour, except the lists of act F", s.prefix, err)
+		err = fmt.Errorf("delete %s…: %w; the remaining keys expire within an hour, except the lists of acts C and F", s.prefix, err)
 	}
 	return err
 }

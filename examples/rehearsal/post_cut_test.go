@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Processes stop at each command of a post. A Transact stores both keys or none, once.
+func TestPosts(t *testing.T) {
+	t.Parallel()
+	cfg := small(t, "codis", "C")
+	cfg.prefix = "test:"
+	code, out, errs := played(t, context.Background(), cfg)
+	require.Equal(t, exitOK, code, out+errs)
+	assert.Regexp(t, `two Updates +killed +last=hello +posts=1 +at command 1: no key\n +killed +last=world +posts=1 +at command [0-9]+: ONE KEY\n`, out)
+	assert.Regexp(t, `Transact +killed +last=hello +posts=1 +at command 1: no key\n +killed +last=world +posts=2 +at command [3-7]: both keys\n`+
+		` +retried +last=world +posts=2 +one post, counted once\n +[0-9]+ stopped: 0 posts seen half, 0 lost, 0 doubled\n`, out)
+	assert.Regexp(t, `C  post, Transact, stopped +50 +0 +0   kept`, out)
+	assert.Contains(t, unwrapped(out), "processes stopped in the middle of a Transact: no post was seen half, lost or counted twice.")
+}
+
+// Negative control: two Updates are seen half and counted twice, and reported as broken promises.
+func TestPostsInTwoUpdates(t *testing.T) {
+	t.Parallel()
+	r, _ := opened(t, small(t, "codis", ""))
+	x, err := r.stopPosts(t.Context(), postHelpers[0])
+	require.NoError(t, err)
+	assert.NotZero(t, x.half)
+	for i, how := range []string{"killed", "stalled"} {
+		half := 0
+		for _, p := range x.all[i*postCuts : (i+1)*postCuts] {
+			if p.half() {
+				half++
+			}
+		}
+		assert.NotZero(t, half, how)
+	}
+	assert.NotZero(t, x.doubled)
+	assert.Zero(t, x.lost)
+	r.judgePosts(&x)
+	assert.Equal(t, "BROKEN", x.row.verdict)
+	assert.Len(t, r.broken, 2)
+}
+
+// A process is stopped at its second command with the prefix, between those of a pipeline. Killed, it sends nothing
+// more; stalled, it goes on.
+func TestCut(t *testing.T) {
+	for name, kills := range map[string]bool{"killed": true, "stalled": false} {
+		t.Run(name, func(t *testing.T) {
+			c := &cut{at: 2, prefix: "p:", kills: kills, happened: make(chan struct{}), over: make(chan struct{})}
+			var sent []string
+			pipeline := c.ProcessPipelineHook(func(_ context.Context, cmds []redis.Cmder) error {
+				for _, cmd := range cmds {
+					sent = append(sent, commandOf(cmd).key)
+				}
+				return nil
+			})
+			flush, done := cmds([]any{"get", "p:a"}, []any{"get", "index"}, []any{"get", "p:b"}, []any{"get", "p:c"}), make(chan error)
+			go func() { done <- pipeline(t.Context(), flush) }()
+			<-c.happened
+			if kills {
+				require.ErrorIs(t, <-done, errKilled)
+				require.NoError(t, flush[1].Err())
+				require.ErrorIs(t, flush[2].Err(), errKilled)
+				require.ErrorIs(t, pipeline(t.Context(), flush[:1]), errKilled)
+				assert.Equal(t, []string{"p:a", "index", "p:b"}, sent)
+				close(c.over)
+			} else {
+				close(c.over)
+				require.NoError(t, <-done)
+				assert.Equal(t, []string{"p:a", "index", "p:b", "p:c"}, sent)
+			}
+			require.NoError(t, pipeline(t.Context(), flush[:1]))
+			assert.Equal(t, "p:a", sent[len(sent)-1])
+		})
+	}
+}
