@@ -17,12 +17,11 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// postCuts is the number of commands at which processes stop. A post by Transact sends 6, one by two Updates 8, and a few more
-// if a server has to load scripts.
-const postCuts = 10
+// postCuts is the number of commands at which processes stop: a post by two Updates sends 8, one by Transact 6.
+const postCuts = 8
 
-// cut is a hook that stops a process at one of its commands: that command is executed, and its reply does not
-// arrive. A killed process sends nothing more, a stalled one waits, until over is closed.
+// cut is a hook that stops a process at one of its commands. It is killed after the command is executed, before the reply
+// arrives, and sends nothing more. Or it stalls before the command is sent. Both end when over is closed.
 type cut struct {
 	at     int64  // the command, from 1
 	prefix string // of the keys of the commands that count; those of the index of all processes do not
@@ -57,8 +56,13 @@ func (c *cut) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 
 func (c *cut) write(cmd redis.Cmder, send func() error) error {
 	if c.lives() {
+		now := strings.Contains(commandOf(cmd).key, c.prefix) && c.sent.Add(1) == c.at
+		if now && !c.kills {
+			close(c.happened)
+			<-c.over
+		}
 		err := send()
-		if strings.Contains(commandOf(cmd).key, c.prefix) && c.sent.Add(1) == c.at {
+		if now && c.kills {
 			close(c.happened)
 		}
 		if c.lives() {
@@ -128,20 +132,25 @@ func (x cutPost) half() bool {
 // stopPost stops a process at one of the commands of its post. Another process reads both keys, and posts: the
 // message without an answer again, or, during a stall, one of its own.
 func (r *rehearsal) stopPost(ctx context.Context, h postHelper, at int, kills bool) (x cutPost, err error) {
-	room, prefix := roomsOf(r.stream)[at], fmt.Sprintf("%sc:post:%s:%v:", r.stage.prefix, h.name, kills)
+	room, part := r.stream[0].Room, fmt.Sprintf("post:%s:%v:%d:", h.name, kills, at)
+	prefix := r.stage.prefix + "c:" + part
 	p := onLock(r.stage.proxy, h.name, lockupdate.Config{Lease: time.Second}) // as long as a Transact waits for another one
-	start := func(hooks ...redis.Hook) (chat, store, func()) {
+	start := func(hooks ...redis.Hook) (store, chat, func()) {
 		rdb := p.on.client(&traffic{}, hooks...)
 		s := p.open(rdb)
-		return newChat(s, prefix), s, closing(s, rdb)
+		return s, newChat(s, prefix), closing(s, rdb)
 	}
-	other, s, closeOther := start()
-	if err := h.post(ctx, other, room, "hello"); err != nil {
+	c := &cut{at: int64(at), prefix: prefix, kills: kills, happened: make(chan struct{}), over: make(chan struct{})}
+	s, other, closeOther := start()
+	busy, victim, closeVictim := start(c)
+	if err = cmp.Or(
+		h.post(ctx, other, room, "hello"),
+		h.post(ctx, newChat(busy, r.stage.prefix+"warm:"+part), room, "hello"), // opens connections, and loads scripts
+	); err != nil {
+		closeVictim()
 		closeOther()
 		return x, err
 	}
-	c := &cut{at: int64(at), prefix: prefix, kills: kills, happened: make(chan struct{}), over: make(chan struct{})}
-	victim, _, closeVictim := start(c)
 	alive, kill := context.WithCancel(ctx)
 	answer, closed := make(chan error, 1), make(chan struct{})
 	go func() {
@@ -216,9 +225,9 @@ func (r *rehearsal) stopPosts(ctx context.Context, h postHelper) (x cutPosts, er
 // actPosts has processes stop in the middle of a post.
 func (r *rehearsal) actPosts(ctx context.Context) error {
 	r.line("")
-	r.say(3, "The post helper again. In chat.go it is one Transact of both keys; the control is two Updates. Each of %d processes stops at "+
-		"another command of its post, which is executed, but its reply is not read. A killed process sends nothing more. A stalled one "+
-		"goes on when another process has posted. The other process first reads both keys, and repeats a post without an answer.", 2*postCuts)
+	r.say(3, "The post helper again. In chat.go it is one Transact of both keys; the control is two Updates. %d processes stop, each at another "+
+		"command of its post. Half of them are killed before the reply arrives, and send nothing more. The others stall before they send it, until "+
+		"another process has posted. The other process first reads both keys, and repeats a post without an answer.", 2*postCuts)
 	var helpers sync.WaitGroup
 	errs := make([]error, len(postHelpers))
 	for i, h := range postHelpers {
