@@ -141,47 +141,45 @@ func (r *rehearsal) stopPost(ctx context.Context, h postHelper, at int, kills bo
 		return s, newChat(s, prefix), closing(s, rdb)
 	}
 	c := &cut{at: int64(at), prefix: prefix, kills: kills, happened: make(chan struct{}), over: make(chan struct{})}
-	s, other, closeOther := start()
-	busy, victim, closeVictim := start(c)
-	if err = cmp.Or(
-		h.post(ctx, other, room, "hello"),
-		h.post(ctx, newChat(busy, r.stage.prefix+"warm:"+part), room, "hello"), // opens connections, and loads scripts
-	); err != nil {
-		closeVictim()
-		closeOther()
-		return x, err
-	}
+	r.starting.Lock()
+	_, first, closeFirst := start()
+	err = h.post(ctx, first, room, "hello")
+	closeFirst() // waits for all that goes on behind the answer
+	s, victim, closeVictim := start(c)
+	err = cmp.Or(err, h.post(ctx, newChat(s, r.stage.prefix+"warm:"+part), room, "hello")) // opens connections, loads scripts
 	alive, kill := context.WithCancel(ctx)
+	defer kill()
 	answer, closed := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(closed)
 		answer <- h.post(alive, victim, room, "world")
-		closeVictim() // waits for all that goes on behind the answer
+		closeVictim()
 	}()
 	select {
 	case <-c.happened:
 		x.cut = true
 	case <-closed:
 	}
+	r.starting.Unlock()
 	if x.text = "again"; kills {
 		kill()
 		x.text, x.answered = "world", <-answer == nil
 	}
-	values, errRead := rmw.ReadAll(ctx, s, victim.key("last", room), victim.key("posts", room))
+	s, other, closeOther := start()
+	values, errRead := rmw.ReadAll(ctx, s, other.key("last", room), other.key("posts", room))
 	if errRead == nil {
 		x.seen = pair{values[0].Text(), values[1].Text()}
 		if !x.answered {
-			err = h.post(ctx, other, room, x.text)
+			err = cmp.Or(err, h.post(ctx, other, room, x.text))
 		}
 	}
 	close(c.over)
 	<-closed
-	kill()
 	closeOther()
 	if x.posts = 2; !kills {
-		x.posts, err = 3, errors.Join(err, <-answer)
+		x.posts, err = 3, cmp.Or(err, <-answer)
 	}
-	if err = errors.Join(errRead, err); err == nil {
+	if err = cmp.Or(err, errRead); err == nil {
 		reader := r.stage.proxy.client(&traffic{})
 		defer closing(reader)()
 		if x.stored, err = pairOf(ctx, reader, prefix, room); err == nil {

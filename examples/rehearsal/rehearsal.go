@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/wrap"
@@ -23,6 +24,7 @@ type rehearsal struct {
 	legacy                   []*run      // runs of act A
 	lock, unguarded, guarded *run        // runs of acts C and D, or nil
 	posts                    [2]cutPosts // by postHelpers
+	starting                 sync.Mutex  // of a post, until its process stops
 	moves                    int         // of keys in act F
 	rows                     []row
 	broken                   []string // broken promises
