@@ -17,11 +17,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// postCuts is the number of commands at which processes stop: a post by two Updates sends 8, one by Transact 6.
-const postCuts = 8
-
-// cut is a hook that stops a process at one of its commands. It is killed after the command is executed, before the reply
-// arrives, and sends nothing more. Or it stalls before the command is sent. Both end when over is closed.
+// cut is a hook that stops a process at one of its commands, until over is closed. A stalled process stops before the command is
+// sent, a killed one before the reply arrives, which is lost.
 type cut struct {
 	at     int64  // the command, from 1
 	prefix string // of the keys of the commands that count; those of the index of all processes do not
@@ -55,50 +52,40 @@ func (c *cut) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 }
 
 func (c *cut) write(cmd redis.Cmder, send func() error) error {
-	if c.lives() {
-		now := strings.Contains(commandOf(cmd).key, c.prefix) && c.sent.Add(1) == c.at
-		if now && !c.kills {
-			close(c.happened)
-			<-c.over
-		}
-		err := send()
-		if now && c.kills {
-			close(c.happened)
-		}
-		if c.lives() {
-			return err
-		}
+	c.wait()
+	now := strings.Contains(commandOf(cmd).key, c.prefix) && c.sent.Add(1) == c.at
+	if now && !c.kills {
+		close(c.happened)
+		c.wait()
 	}
-	cmd.SetErr(errKilled)
-	return errKilled
+	err := send()
+	if now && c.kills {
+		close(c.happened)
+		err = errKilled
+		cmd.SetErr(err)
+	}
+	c.wait()
+	return err
 }
 
-// lives waits while the process stalls, and reports whether it is not killed.
-func (c *cut) lives() bool {
+// wait returns at once unless the process is stopped.
+func (c *cut) wait() {
 	select {
 	case <-c.happened:
-	default:
-		return true
-	}
-	if !c.kills {
 		<-c.over
-	}
-	select {
-	case <-c.over:
-		return true
 	default:
-		return false
 	}
 }
 
 // postHelper is a way to post to two keys.
 type postHelper struct {
-	name string
-	post func(ctx context.Context, c chat, room, text string) error
+	name     string
+	commands int // of a post without contention
+	post     func(ctx context.Context, c chat, room, text string) error
 }
 
 var postHelpers = []postHelper{
-	{"two Updates", func(ctx context.Context, c chat, room, text string) error { // the control
+	{"two Updates", 8, func(ctx context.Context, c chat, room, text string) error { // the control
 		_, _, err := c.last.Edit(ctx, c.key("last", room), func(_ context.Context, last *string, _ bool) error {
 			*last = text
 			return nil
@@ -111,7 +98,7 @@ var postHelpers = []postHelper{
 		}
 		return err
 	}},
-	{"Transact", func(ctx context.Context, c chat, room, text string) error { return c.post(ctx, room, text) }},
+	{"Transact", 6, func(ctx context.Context, c chat, room, text string) error { return c.post(ctx, room, text) }},
 }
 
 // cutPost is a post of a process that was stopped in the middle.
@@ -149,18 +136,19 @@ func (r *rehearsal) stopPost(ctx context.Context, h postHelper, at int, kills bo
 	err = cmp.Or(err, h.post(ctx, newChat(s, r.stage.prefix+"warm:"+part), room, "hello")) // opens connections, loads scripts
 	alive, kill := context.WithCancel(ctx)
 	defer kill()
-	answer, closed := make(chan error, 1), make(chan struct{})
-	go func() {
-		defer close(closed)
-		answer <- h.post(alive, victim, room, "world")
-		closeVictim()
-	}()
+	answer := make(chan error, 1)
+	go func() { answer <- h.post(alive, victim, room, "world") }()
 	select {
 	case <-c.happened:
 		x.cut = true
-	case <-closed:
+	case <-time.After(alone):
 	}
 	r.starting.Unlock()
+	goOn := sync.OnceFunc(func() {
+		close(c.over)
+		closeVictim()
+	})
+	defer goOn() // a killed process cleans up after the audit
 	if x.text = "again"; kills {
 		kill()
 		x.text, x.answered = "world", <-answer == nil
@@ -173,12 +161,11 @@ func (r *rehearsal) stopPost(ctx context.Context, h postHelper, at int, kills bo
 			err = cmp.Or(err, h.post(ctx, other, room, x.text))
 		}
 	}
-	close(c.over)
-	<-closed
-	closeOther()
 	if x.posts = 2; !kills {
+		goOn()
 		x.posts, err = 3, cmp.Or(err, <-answer)
 	}
+	closeOther()
 	if err = cmp.Or(err, errRead); err == nil {
 		reader := r.stage.proxy.client(&traffic{})
 		defer closing(reader)()
@@ -198,11 +185,11 @@ type cutPosts struct {
 
 // stopPosts stops many processes, each in another room.
 func (r *rehearsal) stopPosts(ctx context.Context, h postHelper) (x cutPosts, err error) {
-	x.all, x.row = make([]cutPost, 2*postCuts), row{run: "C  post, " + h.name + ", stopped", verdict: "none given"}
+	x.all, x.row = make([]cutPost, 2*h.commands), row{run: "C  post, " + h.name + ", stopped", verdict: "none given"}
 	errs := make([]error, len(x.all))
 	var rooms sync.WaitGroup
 	for i := range x.all {
-		rooms.Go(func() { x.all[i], errs[i] = r.stopPost(ctx, h, i%postCuts+1, i < postCuts) })
+		rooms.Go(func() { x.all[i], errs[i] = r.stopPost(ctx, h, i%h.commands+1, i < h.commands) })
 	}
 	rooms.Wait()
 	for _, p := range x.all {
@@ -223,9 +210,9 @@ func (r *rehearsal) stopPosts(ctx context.Context, h postHelper) (x cutPosts, er
 // actPosts has processes stop in the middle of a post.
 func (r *rehearsal) actPosts(ctx context.Context) error {
 	r.line("")
-	r.say(3, "The post helper again. In chat.go it is one Transact of both keys; the control is two Updates. %d processes stop, each at another "+
-		"command of its post. Half of them are killed before the reply arrives, and send nothing more. The others stall before they send it, until "+
-		"another process has posted. The other process first reads both keys, and repeats a post without an answer.", 2*postCuts)
+	r.say(3, "The post helper again. In chat.go it is one Transact of both keys; the control is two Updates. Processes stop, one at each "+
+		"command of a post. Killed, they get no reply, and send nothing more. Stalled, they send that command late: once "+
+		"another process has posted. The other process first reads both keys, and repeats a post without an answer.")
 	var helpers sync.WaitGroup
 	errs := make([]error, len(postHelpers))
 	for i, h := range postHelpers {
@@ -249,7 +236,7 @@ func (r *rehearsal) actPosts(ctx context.Context) error {
 // showPosts prints the first killed process that left neither key, one key or both, and the count of all.
 func (r *rehearsal) showPosts(name string, x cutPosts) {
 	shown := map[string]bool{}
-	for i, p := range x.all[:postCuts] {
+	for i, p := range x.all[:len(x.all)/2] {
 		left := "both keys"
 		switch {
 		case p.seen == pair{"hello", "1"}:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -18,8 +19,8 @@ func TestPosts(t *testing.T) {
 	require.Equal(t, exitOK, code, out+errs)
 	assert.Regexp(t, `two Updates +killed +last=hello +posts=1 +at command 1: no key\n +killed +last=world +posts=1 +at command [0-9]+: ONE KEY\n`, out)
 	assert.Regexp(t, `Transact +killed +last=hello +posts=1 +at command 1: no key\n +killed +last=world +posts=2 +at command 3: both keys\n`+
-		` +retried +last=world +posts=2 +one post, counted once\n +1[2-6] stopped: 0 posts seen half, 0 lost, 0 doubled\n`, out)
-	assert.Regexp(t, `C  post, Transact, stopped +40 +0 +0   kept`, out)
+		` +retried +last=world +posts=2 +one post, counted once\n +12 stopped: 0 posts seen half, 0 lost, 0 doubled\n`, out)
+	assert.Regexp(t, `C  post, Transact, stopped +30 +0 +0   kept`, out)
 	assert.Contains(t, unwrapped(out), "processes stopped in the middle of a Transact: no post was seen half, lost or counted twice.")
 }
 
@@ -32,7 +33,7 @@ func TestPostsInTwoUpdates(t *testing.T) {
 	assert.NotZero(t, x.half)
 	for i, how := range []string{"killed", "stalled"} {
 		half := 0
-		for _, p := range x.all[i*postCuts : (i+1)*postCuts] {
+		for _, p := range x.all[i*8 : (i+1)*8] {
 			if p.half() {
 				half++
 			}
@@ -46,37 +47,35 @@ func TestPostsInTwoUpdates(t *testing.T) {
 	assert.Len(t, r.broken, 2)
 }
 
-// A process is stopped at its second command with the prefix, between those of a pipeline. Killed, it sends nothing
-// more; stalled, it goes on.
+// A process stops at its second command with the prefix, between those of a pipeline, and goes on at the end.
 func TestCut(t *testing.T) {
-	for name, kills := range map[string]bool{"killed": true, "stalled": false} {
+	for name, tt := range map[string]struct {
+		kills bool
+		sent  int // before the end
+		lost  error
+	}{"killed": {true, 3, errKilled}, "stalled": {false, 2, nil}} {
 		t.Run(name, func(t *testing.T) {
-			c := &cut{at: 2, prefix: "p:", kills: kills, happened: make(chan struct{}), over: make(chan struct{})}
-			var sent []string
-			pipeline := c.ProcessPipelineHook(func(_ context.Context, cmds []redis.Cmder) error {
-				for _, cmd := range cmds {
-					sent = append(sent, commandOf(cmd).key)
-				}
-				return nil
+			synctest.Test(t, func(t *testing.T) {
+				c := &cut{at: 2, prefix: "p:", kills: tt.kills, happened: make(chan struct{}), over: make(chan struct{})}
+				var sent []string
+				pipeline := c.ProcessPipelineHook(func(_ context.Context, cmds []redis.Cmder) error {
+					for _, cmd := range cmds {
+						sent = append(sent, commandOf(cmd).key)
+					}
+					return nil
+				})
+				all, done := []string{"p:a", "index", "p:b", "p:c"}, make(chan error, 1)
+				flush := cmds([]any{"get", "p:a"}, []any{"get", "index"}, []any{"get", "p:b"}, []any{"get", "p:c"})
+				go func() { done <- pipeline(t.Context(), flush) }()
+				<-c.happened
+				synctest.Wait()
+				require.Equal(t, all[:tt.sent], sent)
+				close(c.over)
+				require.Equal(t, tt.lost, <-done)
+				require.Equal(t, tt.lost, flush[2].Err())
+				require.Equal(t, all, sent)
+				require.NoError(t, pipeline(t.Context(), flush[:1]))
 			})
-			flush, done := cmds([]any{"get", "p:a"}, []any{"get", "index"}, []any{"get", "p:b"}, []any{"get", "p:c"}), make(chan error)
-			go func() { done <- pipeline(t.Context(), flush) }()
-			<-c.happened
-			if kills {
-				require.ErrorIs(t, <-done, errKilled)
-				require.NoError(t, flush[1].Err())
-				require.ErrorIs(t, flush[2].Err(), errKilled)
-				require.ErrorIs(t, pipeline(t.Context(), flush[:1]), errKilled)
-				assert.Equal(t, []string{"p:a", "index", "p:b"}, sent)
-				close(c.over)
-			} else {
-				assert.Equal(t, []string{"p:a", "index"}, sent)
-				close(c.over)
-				require.NoError(t, <-done)
-				assert.Equal(t, []string{"p:a", "index", "p:b", "p:c"}, sent)
-			}
-			require.NoError(t, pipeline(t.Context(), flush[:1]))
-			assert.Equal(t, "p:a", sent[len(sent)-1])
 		})
 	}
 }
