@@ -231,3 +231,28 @@ func TestBankFindsUnguardedStore(t *testing.T) {
 		assert.False(t, bank(t, f, f.store, unguarded{f.store}))
 	})(t)
 }
+
+// A server that loads its data at the look at a key of another type is away. The key need not be of the wrong kind.
+func TestAwayAtTheLookAtASeal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := proxytest.Start(proxytest.Config{Profile: proxycompat.Redis(), InMemory: true})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, p.Close()) }()
+		opts := p.Options()
+		opts.MaxRetries = -1
+		rdb := redis.NewClient(opts)
+		defer func() { require.NoError(t, rdb.Close()) }()
+		s := cas.New(rdb, cas.Config{})
+		defer func() { require.NoError(t, s.Close()) }()
+		require.NoError(t, rdb.RPush(t.Context(), "k", "v").Err())
+		_, err = s.Read(t.Context(), rmw.Key{Name: "k"})
+		require.ErrorIs(t, err, rmw.ErrWrongKind)
+		heal := p.Inject(proxytest.Fault{
+			Times: -1, Action: proxytest.RefuseWith, Text: loading, Match: func(args []string) bool { return args[0] == "eval" },
+		})
+		defer heal()
+		_, err = s.Read(t.Context(), rmw.Key{Name: "k"})
+		require.ErrorIs(t, err, rmw.ErrUnavailable)
+		require.NotErrorIs(t, err, rmw.ErrWrongKind)
+	})
+}
