@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/unwatch/unwatch/cutover"
 	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/rmw"
@@ -30,7 +31,42 @@ func bankControls() []Control {
 			variant{bank: true, open: func(rdb redis.UniversalClient) rmw.Store {
 				return &lockedAll{openLockupdate(rdb).(*lockupdate.Store), naive{rdb: rdb}}
 			}}},
+		{"bank two homes", "a cut-over that updates each key at its own home", "old>codis", "none", torn,
+			variant{bank: true, across: func(clients [2]redis.UniversalClient, process int, stage cutover.Source) rmw.Store {
+				return twoHomes{openAcross(clients, process, stage).(crossing)}
+			}, open: openLockupdate}},
 	}
+}
+
+// twoHomes updates several keys one after the other, each at its home.
+type twoHomes struct{ crossing }
+
+// Transact implements [rmw.Transactor].
+func (s twoHomes) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (result rmw.TxResult, err error) {
+	given := make([]rmw.Value, len(keys))
+	for i, key := range keys {
+		if given[i], err = s.Read(ctx, key); err != nil {
+			return result, err
+		}
+	}
+	run := rmw.NewTxRun(s.Store, keys, given, s.Read)
+	aborted, err := run.Do(ctx, fn, func() error { return nil })
+	if err := errors.Join(aborted, err); err != nil {
+		return result, err
+	}
+	for i, c := range run.Changes() {
+		if !c.Written {
+			continue
+		}
+		_, err := s.Update(ctx, c.Key, func(context.Context, rmw.Value) (rmw.Value, error) { return c.After, nil })
+		if err != nil {
+			if i > 0 {
+				err = errors.Join(rmw.ErrOutcomeUnknown, err)
+			}
+			return result, err
+		}
+	}
+	return result, nil
 }
 
 // lockedAll updates several keys one after the other, while it has their locks.

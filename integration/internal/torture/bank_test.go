@@ -246,7 +246,7 @@ func TestBankCells(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 3, controls)
+	assert.Equal(t, 4, controls)
 	took := func(cells map[string][]planned) (d time.Duration, banks int) {
 		for _, of := range cells {
 			for _, p := range of {

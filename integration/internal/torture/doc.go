@@ -48,6 +48,9 @@
 //   - one order explains all updates and reads, and agrees with time: strict serializability,
 //   - at the end each key can be read by GET or HGETALL, after a Store has touched those that are sealed.
 //
+// Between two stores, each process brings the keys of an update to one of them. At the end a sweep of both stores opens what is
+// sealed, and a Verify must find no key in a wrong state. The two processes of the old server are refused the keys that have moved.
+//
 // # Negative controls
 //
 // A [Control] is a store with a common defect. A run that does not detect each of them has proven nothing,
