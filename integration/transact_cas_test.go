@@ -96,7 +96,8 @@ func TestScriptOfSeveralKeys(t *testing.T) {
 		require.NoError(t, admin.FlushAll(ctx).Err())
 		require.NoError(t, admin.Set(ctx, text.Name, "a", time.Hour).Err())
 		require.NoError(t, admin.HSet(ctx, hash.Name, "n", "a", "gone", "1").Err())
-		rdb := withRights(t, admin, server.Addr, append([]string{strings.ReplaceAll(name, " ", "_"), "on", ">...", "~*", "+@all"}, tc.rights...))
+		user := []string{strings.ReplaceAll(name, " ", "_"), "on", ">...", "~*", "+@all"}
+		rdb := withRights(t, admin, server.Addr, append(user, tc.rights...))
 		rdb.AddHook(oldServer{})
 		store := cas.New(rdb, cas.Config{})
 		_, err := store.Transact(ctx, []rmw.Key{text, hash}, putAll(text, hash))
