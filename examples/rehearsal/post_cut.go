@@ -131,7 +131,7 @@ func (r *rehearsal) stopPost(ctx context.Context, h postHelper, at int, kills bo
 	r.starting.Lock()
 	_, first, closeFirst := start()
 	err = h.post(ctx, first, room, "hello")
-	closeFirst() // waits for all that goes on behind the answer
+	closeFirst()
 	s, victim, closeVictim := start(c)
 	err = cmp.Or(err, h.post(ctx, newChat(s, r.stage.prefix+"warm:"+part), room, "hello")) // opens connections, loads scripts
 	alive, kill := context.WithCancel(ctx)
@@ -141,13 +141,12 @@ func (r *rehearsal) stopPost(ctx context.Context, h postHelper, at int, kills bo
 	select {
 	case <-c.happened:
 		x.cut = true
+	case <-ctx.Done():
 	case <-time.After(alone):
 	}
 	r.starting.Unlock()
-	goOn := sync.OnceFunc(func() {
-		close(c.over)
-		closeVictim()
-	})
+	goOn := sync.OnceFunc(func() { close(c.over) })
+	defer closeVictim()
 	defer goOn() // a killed process cleans up after the audit
 	if x.text = "again"; kills {
 		kill()
@@ -164,6 +163,7 @@ func (r *rehearsal) stopPost(ctx context.Context, h postHelper, at int, kills bo
 	if x.posts = 2; !kills {
 		goOn()
 		x.posts, err = 3, cmp.Or(err, <-answer)
+		closeVictim() // waits for all that goes on behind the answer
 	}
 	closeOther()
 	if err = cmp.Or(err, errRead); err == nil {

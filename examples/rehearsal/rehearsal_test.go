@@ -142,7 +142,7 @@ func TestLongInterrupted(t *testing.T) {
 		{"in act B", "AB", "WATCH@proxy", 50, "A  cas, Redis"},
 		{"in act C", "C", "EVALSHA", 200, "C  lockupdate, proxy"},
 		{"at a post", "C", "HSETNX@proxy", 20, "C  lockupdate, proxy"},
-		{"in act D", "D", "EVALSHA", 300, "nothing yet"},
+		{"in act D", "D", "EVALSHA", 60, "nothing yet"},
 		{"in act E", "E", ":e:ab:new:", 50, "E  cas, a second cas in shadow"},
 		{"at a bug", "E", ":e:expiry:new:", 30, "E  cas, lockupdate in shadow"},
 		{"in act F", "CF", ":f:room:", 100, "C  lockupdate, proxy"},
