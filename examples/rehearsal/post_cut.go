@@ -153,20 +153,26 @@ func (r *rehearsal) stopPost(ctx context.Context, h postHelper, at int, kills bo
 		x.text, x.answered = "world", <-answer == nil
 	}
 	s, other, closeOther := start()
-	values, errRead := rmw.ReadAll(ctx, s, other.key("last", room), other.key("posts", room))
-	if errRead == nil {
-		x.seen = pair{values[0].Text(), values[1].Text()}
-		if !x.answered {
-			err = cmp.Or(err, h.post(ctx, other, room, x.text))
+	read := func() (p pair, err error) {
+		v, err := rmw.ReadAll(ctx, s, other.key("last", room), other.key("posts", room))
+		if err == nil {
+			p = pair{v[0].Text(), v[1].Text()}
 		}
+		return p, err
 	}
+	var bad error
+	if x.seen, bad = read(); bad == nil && !x.answered {
+		bad = h.post(ctx, other, room, x.text)
+	}
+	err = cmp.Or(err, bad)
 	if x.posts = 2; !kills {
 		goOn()
 		x.posts, err = 3, cmp.Or(err, <-answer)
 		closeVictim() // waits for all that goes on behind the answer
 	}
+	_, bad = read() // opens a key that a late command has sealed
 	closeOther()
-	if err = cmp.Or(err, errRead); err == nil {
+	if err = cmp.Or(err, bad); err == nil {
 		reader := r.stage.proxy.client(&traffic{})
 		defer closing(reader)()
 		if x.stored, err = pairOf(ctx, reader, prefix, room); err == nil {
