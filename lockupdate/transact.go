@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/several"
@@ -74,17 +73,17 @@ type Swept = several.Swept
 // of it may be aborted, and is made again. Every Store that has called Transact sweeps once a minute; Sweep does it now. It
 // looks only at keys of dead processes, and costs one command if there is none.
 func (s *Store) Sweep(ctx context.Context) (Swept, error) {
-	key := rmw.Key{Name: "sweep"}
-	err := s.begin(ctx, key)
+	err := s.begin(ctx, rmw.Key{Name: "sweep"})
+	if err == nil {
+		defer s.gate.Leave()
+		err = s.transport.Driver.Seals()
+	}
 	if err != nil {
 		return Swept{}, driver.Fail("sweep", rmw.Key{}, 0, err)
 	}
-	defer s.gate.Leave()
-	if err = s.transport.Driver.Seals(); err == nil {
-		var swept Swept
-		if swept, err = s.several.Sweep(ctx); err == nil {
-			return swept, nil
-		}
+	swept, err := s.several.Sweep(ctx)
+	if err != nil {
+		return Swept{}, err
 	}
-	return Swept{}, driver.Fail("sweep", rmw.Key{}, 0, redisx.Blame(ctx, err))
+	return swept, nil
 }

@@ -5,7 +5,7 @@
 --
 -- Returns the list, empty if there is none.
 local members = redis.pcall('SMEMBERS', KEYS[1])
-if members.err then
+if members.err and string.find(members.err, 'WRONGTYPE', 1, true) then
   return redis.pcall('HGETALL', KEYS[1])
 end
 return members

@@ -31,7 +31,10 @@ end
 local left = -1
 if base or ARGV[4] == 'keep' then
   if seal[6] ~= '-1' then
-    local now = redis.call('TIME')
+    local now = redis.pcall('TIME')
+    if now.err then
+      return now
+    end
     left = math.max(0, seal[6] - (now[1] * 1000 + math.floor(now[2] / 1000) - seal[7]))
   end
 elseif ARGV[4] ~= 'none' then

@@ -28,7 +28,7 @@ func Take(key rmw.Key, nonce, decision string, check seal.Check) *Command {
 type Taken struct {
 	Granted bool
 	Value   rmw.Value
-	Check   seal.Check // if granted: the checks of the next take
+	Check   seal.Check // if granted after CheckAll: the checks of the next take
 	Met     *seal.Met  // if not granted: the mark in the way
 	Moving  bool       // if not granted: a Redis Cluster moves the slot
 }
@@ -41,10 +41,10 @@ func (c *Command) Taken(key rmw.Key) (t Taken, err error) {
 		return Taken{}, err
 	case status == 1 || status == 6:
 		t.Granted = true
+		if t.Check = seal.CheckNone; status == 6 {
+			t.Check = seal.CheckSlot
+		}
 		if len(rest) > 0 {
-			if t.Check = seal.CheckNone; status == 6 {
-				t.Check = seal.CheckSlot
-			}
 			t.Value, err = c.content(key.Kind, rest)
 		}
 		return t, err
@@ -63,6 +63,9 @@ func (c *Command) Taken(key rmw.Key) (t Taken, err error) {
 	case status == 5:
 		return Taken{}, fmt.Errorf("%w: fields of the hash have an expiry, which an update together with others would lose; update it alone",
 			rmw.ErrUnsupported)
+	case status == 7 && len(rest) == 2:
+		return Taken{}, fmt.Errorf("%w: the server refuses the command %v in a script, which Transact needs: %v; give the user all rights for Transact",
+			rmw.ErrUnsupported, rest[0], rest[1])
 	}
 	return Taken{}, c.Unexpected()
 }

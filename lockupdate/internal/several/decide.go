@@ -112,8 +112,8 @@ func (b *batch) giveBack(which func(*held) bool) error {
 	}
 	ctx, cancel := context.WithTimeout(b.ctx, answerWithin)
 	defer cancel()
-	if left := openAll(ctx, b.line.transport, next); len(left) > 0 {
-		b.line.gate.Go(func() { b.line.openLater(left) })
+	if left, again := openAll(ctx, b.line.transport, next); len(left) > 0 {
+		b.line.gate.Go(func() { b.line.openLater(left, again) })
 	}
 	return nil
 }
@@ -122,50 +122,64 @@ func (b *batch) giveBack(which func(*held) bool) error {
 // are free for others before.
 func (b *batch) end() {
 	limit := time.AfterFunc(answerWithin, func() { b.line.finish(b) })
-	left := openAll(b.ctx, b.line.transport, b.next)
+	left, again := openAll(b.ctx, b.line.transport, b.next)
 	limit.Stop()
 	b.line.finish(b)
-	if b.line.openLater(left) {
+	if b.line.openLater(left, again) {
 		_ = b.line.transport.Do(context.Background(), new(transport.Outage), driver.Forget(b.decision, b.id))
 	}
 }
 
 // openLater opens keys that could not be opened yet, and reports whether it has. Else the next sweep, or a process that meets a
-// seal, goes on.
-func (l *Line) openLater(left []seal.Next) bool {
+// seal, goes on. again is that of openAll.
+func (l *Line) openLater(left []seal.Next, again bool) bool {
 	ctx := context.Background()
 	for try := 1; len(left) > 0; try++ {
-		if try > openTries || l.gate.GivenUp() {
+		if try > openTries || !again || !l.pause(min(time.Millisecond<<try, time.Second)) {
 			l.index.stick(left)
 			return false
 		}
-		_ = redisx.Sleep(ctx, min(time.Millisecond<<try, time.Second))
-		left = openAll(ctx, l.transport, left)
+		left, again = openAll(ctx, l.transport, left)
 	}
 	return true
+}
+
+// pause waits for d. It reports false if Close waits no longer.
+func (l *Line) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.gate.GaveUp:
+	}
+	return !l.gate.GivenUp()
 }
 
 // openTries bounds how often a process tries to open a key: for about half a minute.
 const openTries = 40
 
-// openAll opens keys in one flush, and returns those that are not open for certain.
-func openAll(ctx context.Context, t *transport.Transport, next []seal.Next) (left []seal.Next) {
+// openAll opens keys in one flush, and returns those that are not open for certain. again is false if a server refuses
+// to open one of them, as without a right.
+func openAll(ctx context.Context, t *transport.Transport, next []seal.Next) (left []seal.Next, again bool) {
 	if len(next) == 0 {
-		return nil
+		return nil, true
 	}
 	cmds := make([]*driver.Command, len(next))
 	for i, n := range next {
 		cmds[i] = driver.Open(n)
 	}
 	if t.Do(ctx, new(transport.Outage), cmds...) != nil {
-		return next
+		return next, true
 	}
+	again = true
 	for i, n := range next {
-		if status, err := cmds[i].Integer(); err != nil || status == 3 {
+		status, err := cmds[i].Integer()
+		if err != nil || status == 3 {
 			left = append(left, n)
 		}
+		again = again && (err == nil || !errors.Is(redisx.Reason(err), rmw.ErrUnsupported))
 	}
-	return left
+	return left, again
 }
 
 // again has an attempt repeated after lost replies, as long as an outage may last. Nothing was written.

@@ -1,6 +1,7 @@
 package several
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/redisx"
 	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/transport"
@@ -227,7 +229,7 @@ func (l *Line) openStore(ctx context.Context, store string, number int64, s *Swe
 			s.Keys++
 			had, err := l.open(ctx, name)
 			if err != nil {
-				return err
+				return sweepFailed(ctx, name, err)
 			}
 			if had {
 				s.Opened++
@@ -259,7 +261,7 @@ func (l *Line) forgetStore(ctx context.Context, store string, number int64, s *S
 				continue
 			}
 			if err := l.end(ctx, key, records[i], records[i+1]); err != nil {
-				return err
+				return sweepFailed(ctx, key, err)
 			}
 			s.Decisions++
 		}
@@ -271,6 +273,10 @@ func (l *Line) forgetStore(ctx context.Context, store string, number int64, s *S
 	}
 	l.index.send("hdel", storesKey, store, store+opened)
 	return nil
+}
+
+func sweepFailed(ctx context.Context, key string, err error) error {
+	return driver.Fail("sweep", rmw.Key{Name: key}, 0, redisx.Blame(ctx, err))
 }
 
 // open waits until a key has no seal, and reports whether it had one. Anything but a seal stays as it is.
@@ -288,7 +294,7 @@ func (l *Line) end(ctx context.Context, key, id, record string) error {
 	if err != nil {
 		return err
 	}
-	if left := openAll(ctx, l.transport, d.Keys); len(left) > 0 {
+	if left, _ := openAll(ctx, l.transport, d.Keys); len(left) > 0 {
 		return fmt.Errorf("%w: %d keys of an update could not be opened", rmw.ErrUnavailable, len(left))
 	}
 	l.index.send("hdel", key, id)
@@ -298,13 +304,13 @@ func (l *Line) end(ctx context.Context, key, id, record string) error {
 // list reads a set or hash of the index.
 func (l *Line) list(ctx context.Context, key string) ([]string, error) {
 	c := &seal.Call{Script: seal.List, Key: key}
-	if err := l.values.Send(ctx, c); err != nil {
-		return nil, err
+	if err := l.values.Send(ctx, c); err != nil || c.Err != nil {
+		return nil, sweepFailed(ctx, key, fmt.Errorf("SMEMBERS or HGETALL in a script: %w", cmp.Or(err, c.Err)))
 	}
 	list, _ := c.Reply.([]any)
 	names := make([]string, len(list))
 	for i, v := range list {
 		names[i], _ = v.(string)
 	}
-	return names, c.Err
+	return names, nil
 }
