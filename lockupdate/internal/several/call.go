@@ -1,6 +1,7 @@
 package several
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,7 @@ func (c *call) slowly() (changes []rmw.Change, err, aborted error) {
 			}
 		}
 		c.attempts++
-		run := rmw.NewTxRun(c.line.options.Owner, named, given, c.line.values.Read)
+		run := rmw.NewTxRun(c.line.options.Owner, named, given, c.readLate)
 		compare := func() ([]rmw.Change, error) {
 			c.compare, c.keys = run.Changes(), nil
 			for _, change := range c.compare {
@@ -194,11 +195,36 @@ func (c *call) slowly() (changes []rmw.Change, err, aborted error) {
 	return nil, errTooMany(c.attempts), nil
 }
 
-// call calls fn, which Close waits for.
+// call calls fn, which Close waits for. check returns an error if the values that fn has read may not be of one moment.
 func (c *call) call(run *rmw.TxRun, check func() error) (aborted, err error) {
 	c.line.gate.BeginFn()
 	defer c.line.gate.EndFn()
-	return run.Do(c.ctx, c.fn, check)
+	checked := false
+	validate := func() error {
+		defer c.outsideFn()()
+		checked = true
+		run.Drop()
+		return check()
+	}
+	aborted, err = run.Do(c.ctx, c.fn, validate)
+	for _, refusal := range []error{rmw.ErrInvalid, rmw.ErrWrongKind, rmw.ErrUnsupported} {
+		if !checked && errors.Is(err, refusal) { // it may come of values of two moments
+			err = cmp.Or(validate(), err)
+		}
+	}
+	return aborted, err
+}
+
+// outsideFn is for commands that a call of fn waits for. Its result must be called when they have ended.
+func (c *call) outsideFn() (back func()) {
+	c.line.gate.EndFn()
+	return c.line.gate.BeginFn
+}
+
+// readLate reads a further key that is not sealed.
+func (c *call) readLate(ctx context.Context, key rmw.Key) (rmw.Value, error) {
+	defer c.outsideFn()()
+	return c.line.values.Read(ctx, key)
 }
 
 func errTooMany(attempts int) error {
@@ -295,13 +321,22 @@ func (t *turn) read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 	if t.state.Load() != running {
 		return rmw.Value{}, errSlow
 	}
+	defer t.call.outsideFn()()
 	select {
 	case t.wants <- key:
 	case <-ctx.Done():
 		return rmw.Value{}, ctx.Err()
+	case <-t.call.line.gate.GaveUp:
+		return rmw.Value{}, rmw.ErrClosed
 	case err := <-t.verdict: // the batch has abandoned it
 		return rmw.Value{}, err
 	}
-	got := <-t.got
-	return got.value, got.err
+	select {
+	case got := <-t.got:
+		return got.value, got.err
+	case <-ctx.Done():
+		return rmw.Value{}, ctx.Err()
+	case <-t.call.line.gate.GaveUp:
+		return rmw.Value{}, rmw.ErrClosed
+	}
 }
