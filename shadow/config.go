@@ -30,7 +30,7 @@ type Config struct {
 	// Off starts with no key in the shadow; [Store.SetPercent] changes that.
 	Off bool
 	// Percent is the share of the keys in the shadow, selected by a hash of their names.
-	// Default 100.
+	// An update of several keys is in the shadow if any key that it names is. Default 100.
 	Percent float64
 	// Reads is the share of the reads of these keys to compare, in percent. All updates are
 	// compared. Default 10; negative: none.

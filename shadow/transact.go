@@ -17,13 +17,14 @@ type several struct {
 }
 
 // Transact implements [rmw.Transactor] on the serving path. Unless the operation is listed in [Config.Pure], fn runs there
-// only. The first key decides whether the call is in the shadow, and names its domain.
+// only. The call is in the shadow if any key that it names is, so that the shadow of a key misses none of them; keys that fn
+// mentions besides do not count. The Label of the first key names the domain.
 func (s *Store) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (rmw.TxResult, error) {
 	if fn == nil || len(keys) == 0 {
 		return rmw.Transact(ctx, s.serving, fn, keys...)
 	}
 	first := keys[0]
-	hash, sampled := s.sample(first.Name)
+	hash, sampled := s.sampleAny(keys)
 	if !sampled {
 		return rmw.Transact(ctx, s.serving, fn, keys...)
 	}
@@ -61,6 +62,16 @@ func (s *Store) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (rm
 	c.several.recorded(keys, res)
 	s.engine.record(&c, why, err)
 	return res, err
+}
+
+// sampleAny is sample for the first of the keys that is in the shadow.
+func (s *Store) sampleAny(keys []rmw.Key) (hash uint64, sampled bool) {
+	for _, key := range keys {
+		if hash, sampled = s.sample(key.Name); sampled {
+			break
+		}
+	}
+	return hash, sampled
 }
 
 // recorded completes the changes, which fn's last run left.
