@@ -102,7 +102,7 @@ func New(rdb Commands, cfg Config) *Store {
 		Poll: cfg.Poll, NoCombining: cfg.NoCombining, SoleWriter: cfg.SoleWriter, Observed: observed,
 	})
 	s.several = several.New(s.transport, s.values, s.gate, several.Options{
-		Owner: s, MaxAttempts: cfg.MaxAttempts, MaxWait: cfg.MaxWait, MaxOutage: maxOutage,
+		Owner: s, MaxAttempts: cfg.MaxAttempts, MaxWait: cfg.MaxWait, MaxOutage: maxOutage, NoCombining: cfg.NoCombining,
 		Emit: func(ctx context.Context, e several.Event, key rmw.Key, n int, err error) {
 			kinds := [...]event.Kind{several.Conflicted: event.Conflicted, several.Combined: event.Combined, several.Unknown: event.Unknown}
 			s.emitOf(ctx, event.Event{Kind: kinds[e], N: n, Err: err}, key)

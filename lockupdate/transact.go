@@ -48,7 +48,7 @@ func (s *Store) beginSeveral(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc)
 		if strings.HasPrefix(key.Name, seal.DecisionPrefix) {
 			return nil, fmt.Errorf("%w: the key %.128q has the name of a decision; use other names for keys", rmw.ErrInvalid, key.Name)
 		}
-		if outer := s.keeper.Held(ctx, s.cfg.LockName(key.Name)); outer != nil && !outer.Section() {
+		if outer := s.keeper.Held(ctx, s.cfg.LockName(key.Name)); outer != nil && !outer.Section() || s.sealing(ctx, key.Name) {
 			return nil, errNested
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/unwatch/unwatch/lockupdate/internal/driver"
 	"github.com/unwatch/unwatch/lockupdate/internal/holder"
@@ -31,6 +32,9 @@ func (s *Store) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw
 	if err := rmw.CheckTx(ctx, s, key.Name); err != nil {
 		return rmw.Result{}, driver.Fail("update", key, 0, err)
 	}
+	if s.sealing(ctx, key.Name) {
+		return rmw.Result{}, driver.Fail("update", key, 0, errNested)
+	}
 	res, err := s.update(ctx, key, lock, fn)
 	if errors.Is(err, values.ErrSealed) && res.Attempts < s.cfg.MaxAttempts {
 		return s.updateSealing(ctx, key, lock, fn, res)
@@ -57,17 +61,19 @@ func (s *Store) updateSealing(
 	ctx context.Context, key rmw.Key, lock string, fn rmw.UpdateFunc, tried rmw.Result,
 ) (res rmw.Result, err error) {
 	var done bool
+	began := time.Now()
 	errLock := s.WithLock(ctx, key.Name, func(ctx context.Context) error {
+		waited := time.Since(began)
 		var tx rmw.TxResult
-		tx, err = s.Transact(ctx, []rmw.Key{key}, func(ctx context.Context, t *rmw.Tx) error {
+		tx, err = s.several.Update(ctx, key, func(ctx context.Context, t *rmw.Tx) error {
 			next, err := fn(ctx, t.Get(key))
 			if err == nil {
 				t.Put(key, next)
 			}
 			return err
-		})
+		}, tried.Attempts)
 		done = true
-		res = rmw.Result{Attempts: tried.Attempts + tx.Attempts, Waited: tried.Waited + tx.Waited}
+		res = rmw.Result{Attempts: tx.Attempts, Waited: tried.Waited + waited + tx.Waited}
 		if err == nil {
 			c := tx.Changes[0]
 			res.Before, res.After, res.Written = c.Before, c.After, c.Written
@@ -78,9 +84,14 @@ func (s *Store) updateSealing(
 		return nil
 	})
 	if !done {
-		return tried, errLock
+		return tried, driver.Fail("update", key, tried.Attempts, errLock)
 	}
 	return res, err
+}
+
+// sealing reports whether ctx is that of an fn of an update that has sealed the key.
+func (s *Store) sealing(ctx context.Context, key string) bool {
+	return rmw.CheckTx(ctx, s.several, key) != nil
 }
 
 // updateUnlocked is an update without the lock, in two round trips on this goroutine. If

@@ -26,10 +26,10 @@ type batch struct {
 	early    bool // the keys are free before they are open
 	finished bool
 	opened   chan struct{} // closed when each key is open, or could not be opened at once
+	blocked  bool          // by other processes; only run writes it
 
-	blocked bool        // by other processes
-	next    []seal.Next // what becomes of the keys, once it is decided
-	lost    int         // attempts with lost replies
+	next []seal.Next // what becomes of the keys, once it is decided
+	lost int         // attempts with lost replies
 
 	lostSince time.Time // the first of them
 

@@ -15,12 +15,14 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// call is one call of Transact.
+// call is one call of Transact or Update.
 type call struct {
-	line *Line
-	ctx  context.Context
-	fn   rmw.TxFunc
-	keys []rmw.Key // that are named, and those that fn got late before
+	line  *Line
+	op    string
+	owner any // of the runs of fn, by which rmw.CheckTx finds them
+	ctx   context.Context
+	fn    rmw.TxFunc
+	keys  []rmw.Key // that are named, and those that fn got late before
 
 	alone   bool         // not to be combined with others
 	compare []rmw.Change // of a slow fn, which has run: its values are compared, and it is not called
@@ -60,16 +62,27 @@ const slowAfter = 250 * time.Millisecond
 
 // Transact implements [rmw.Transactor] for keys without repetitions.
 func (l *Line) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (rmw.TxResult, error) {
-	c := &call{
-		line: l, ctx: ctx, fn: fn, keys: keys,
+	return l.newCall(ctx, "transact", keys, fn).run()
+}
+
+// Update is an update of one key by fn, which has run tried times. [rmw.CheckTx] finds it by the Line as its owner: it is no
+// Transact.
+func (l *Line) Update(ctx context.Context, key rmw.Key, fn rmw.TxFunc, tried int) (rmw.TxResult, error) {
+	c := l.newCall(ctx, "update", []rmw.Key{key}, fn)
+	c.owner, c.attempts = l, tried
+	return c.run()
+}
+
+func (l *Line) newCall(ctx context.Context, op string, keys []rmw.Key, fn rmw.TxFunc) *call {
+	return &call{
+		line: l, op: op, owner: l.options.Owner, ctx: ctx, fn: fn, keys: keys, alone: l.options.NoCombining,
 		turns: make(chan *turn, 1), answered: make(chan answer, 1),
 	}
-	if l.options.MaxWait > 0 {
-		var cancel context.CancelFunc
-		c.ctx, cancel = context.WithTimeoutCause(ctx, l.options.MaxWait, errMaxWait)
-		defer cancel()
-	}
-	label := keys[0].Label
+}
+
+func (c *call) run() (rmw.TxResult, error) {
+	l := c.line
+	label := c.keys[0].Label
 	if !l.slow.known(label) {
 		changes, err, aborted := c.quickly()
 		if !errors.Is(err, errSlow) {
@@ -85,7 +98,13 @@ func (l *Line) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (rmw
 	return c.result(changes, err, aborted)
 }
 
-var errMaxWait = errors.New("Config.MaxWait is over")
+// overdue tells when a wait that begins now has lasted for MaxWait.
+func (l *Line) overdue() <-chan time.Time {
+	if l.options.MaxWait <= 0 {
+		return nil
+	}
+	return time.After(l.options.MaxWait)
+}
 
 func (c *call) result(changes []rmw.Change, err, aborted error) (rmw.TxResult, error) {
 	res := rmw.TxResult{Attempts: c.attempts, Waited: c.blocked}
@@ -93,13 +112,10 @@ func (c *call) result(changes []rmw.Change, err, aborted error) (rmw.TxResult, e
 	case aborted != nil:
 		return res, aborted
 	case err != nil:
-		if errors.Is(context.Cause(c.ctx), errMaxWait) && errors.Is(err, context.DeadlineExceeded) {
-			err = transport.NoAnswer(c.line.options.MaxWait)
-		}
 		if errors.Is(err, rmw.ErrOutcomeUnknown) {
 			c.line.options.Emit(c.ctx, Unknown, c.keys[0], 1, err)
 		}
-		return res, driver.Fail("transact", c.keys[0], c.attempts, redisx.Blame(c.ctx, err))
+		return res, driver.Fail(c.op, c.keys[0], c.attempts, redisx.Blame(c.ctx, err))
 	}
 	res.Changes = slices.Clone(changes)
 	for i := range res.Changes {
@@ -111,8 +127,10 @@ func (c *call) result(changes []rmw.Change, err, aborted error) (rmw.TxResult, e
 // quickly runs fn while the keys are sealed.
 func (c *call) quickly() (changes []rmw.Change, err, aborted error) {
 	c.since = time.Now()
+	limit := c.line.overdue()
 	c.line.enter(c)
 	for {
+		left := error(nil)
 		select {
 		case t := <-c.turns:
 			aborted, err := t.run()
@@ -123,40 +141,49 @@ func (c *call) quickly() (changes []rmw.Change, err, aborted error) {
 			default:
 				return nil, err, nil
 			}
+			limit = c.line.overdue()
+			continue
 		case a := <-c.answered:
 			return a.changes, a.err, nil
 		case <-c.ctx.Done():
-			return c.leave()
+			left = c.ctx.Err()
 		case <-c.line.gate.GaveUp:
-			return c.leave()
+			left = rmw.ErrClosed
+		case <-limit:
+		}
+		if a, is := c.leave(left); is {
+			return a.changes, a.err, nil
 		}
 	}
 }
 
-// leave ends the wait of the caller. Nothing is stored for it, unless the decision is under way.
-func (c *call) leave() (changes []rmw.Change, err, aborted error) {
+// leave ends the wait of the caller, for a reason, or without one because of MaxWait. Nothing is stored for it, unless the decision
+// is under way: then MaxWait does not end the wait.
+func (c *call) leave(reason error) (a answer, is bool) {
 	l := c.line
 	l.mu.Lock()
-	c.left = true
 	deciding := c.batch != nil && c.batch.deciding
-	if c.batch == nil {
+	c.left = reason != nil || !deciding
+	if c.left && c.batch == nil {
 		l.waiting = slices.DeleteFunc(l.waiting, func(w *call) bool { return w == c })
 		l.startLocked()
 	}
+	contended := c.waits || c.batch != nil && c.batch.blocked
 	l.mu.Unlock()
 	select {
 	case a := <-c.answered: // both at once: the answer is worth more
-		return a.changes, a.err, nil
+		return a, true
 	default:
 	}
-	err = c.ctx.Err()
-	if err == nil {
-		err = rmw.ErrClosed
+	switch {
+	case reason != nil && deciding:
+		reason = redisx.Because(rmw.ErrOutcomeUnknown, reason)
+	case reason == nil && contended:
+		reason = fmt.Errorf("%w: updates of other callers still in the way after Config.MaxWait (%v)", rmw.ErrContended, l.options.MaxWait)
+	case reason == nil:
+		reason = transport.NoAnswer(l.options.MaxWait)
 	}
-	if deciding {
-		err = redisx.Because(rmw.ErrOutcomeUnknown, err)
-	}
-	return nil, err, nil
+	return answer{err: reason}, c.left
 }
 
 // slowly runs fn on values that are not sealed, and then compares them.
@@ -171,7 +198,7 @@ func (c *call) slowly() (changes []rmw.Change, err, aborted error) {
 			}
 		}
 		c.attempts++
-		run := rmw.NewTxRun(c.line.options.Owner, named, given, c.readLate)
+		run := rmw.NewTxRun(c.owner, named, given, c.readLate)
 		compare := func() ([]rmw.Change, error) {
 			c.compare, c.keys = run.Changes(), nil
 			for _, change := range c.compare {
@@ -279,7 +306,7 @@ func (t *turn) run() (aborted, err error) {
 		c.blocked += time.Since(c.since)
 	}
 	defer func() { c.since = time.Now() }()
-	run := rmw.NewTxRun(c.line.options.Owner, c.keys, t.values, t.read)
+	run := rmw.NewTxRun(c.owner, c.keys, t.values, t.read)
 	aborted, err = c.call(run, func() error {
 		t.failed = true
 		if !t.end() {
@@ -292,6 +319,8 @@ func (t *turn) run() (aborted, err error) {
 			return c.ctx.Err()
 		case <-c.line.gate.GaveUp:
 			return rmw.ErrClosed
+		case <-c.line.overdue():
+			return transport.NoAnswer(c.line.options.MaxWait)
 		}
 	})
 	if aborted != nil || t.failed {
@@ -338,5 +367,7 @@ func (t *turn) read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 		return rmw.Value{}, ctx.Err()
 	case <-t.call.line.gate.GaveUp:
 		return rmw.Value{}, rmw.ErrClosed
+	case <-t.call.line.overdue():
+		return rmw.Value{}, transport.NoAnswer(t.call.line.options.MaxWait)
 	}
 }

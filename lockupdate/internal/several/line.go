@@ -22,6 +22,7 @@ type Options struct {
 	MaxAttempts int // runs of fn
 	MaxWait     time.Duration
 	MaxOutage   time.Duration
+	NoCombining bool
 	Emit        func(ctx context.Context, e Event, key rmw.Key, n int, err error) // tells of n calls, with the first key of one
 }
 

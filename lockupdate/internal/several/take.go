@@ -38,7 +38,9 @@ func (b *batch) takeAll() (taken bool, err error) {
 			own = met.seal.Nonce
 			continue
 		}
+		b.line.mu.Lock()
 		b.blocked = true
+		b.line.mu.Unlock()
 		b.line.blocked.Store(time.Now().UnixNano())
 		if err := b.giveBack(func(h *held) bool { return h.key.Name > met.key.Name }); err != nil {
 			return false, err
