@@ -135,6 +135,45 @@ func TestOtherListsAreRefused(t *testing.T) {
 	}
 }
 
+// A decision that cannot be read is refused, and the seal stays.
+func TestOtherDecisionsAreRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		decide func(ctx context.Context, f *fixture, decision, id string) error
+		want   error
+	}{
+		"a newer decision": {func(ctx context.Context, f *fixture, decision, id string) error {
+			return f.other.HSet(ctx, decision, id, "committed 9\n").Err()
+		}, rmw.ErrUnsupported},
+		"a damaged decision": {func(ctx context.Context, f *fixture, decision, id string) error {
+			return f.other.HSet(ctx, decision, id, "committed 1\nxxxx").Err()
+		}, rmw.ErrUnsupported},
+		"decisions of another type": {func(ctx context.Context, f *fixture, decision, _ string) error {
+			return f.other.Set(ctx, decision, "x", 0).Err()
+		}, rmw.ErrWrongKind},
+	} {
+		t.Run(name, withFixture(cas.Config{}, func(t *testing.T, f *fixture) {
+			decision := seal.DecisionKey(key.Name)
+			list := []any{seal.Magic, "tx", "dead:1", decision, "string", "-1", "0", "v"}
+			require.NoError(t, f.other.RPush(t.Context(), key.Name, list...).Err())
+			require.NoError(t, tc.decide(t.Context(), f, decision, "dead:1"))
+			for _, keys := range [][]rmw.Key{{left, key}, {left}} {
+				_, err := f.store.Transact(t.Context(), keys, func(_ context.Context, tx *rmw.Tx) error {
+					tx.Put(left, rmw.String("written"))
+					tx.Put(key, rmw.String("written"))
+					return nil
+				})
+				require.ErrorIs(t, err, tc.want)
+			}
+			errs := callAll(t, f.store)
+			for _, err := range errs {
+				require.ErrorIs(t, err, tc.want)
+			}
+			assert.Len(t, f.other.LRange(t.Context(), key.Name, 0, -1).Val(), len(list))
+			assert.Zero(t, f.other.Exists(t.Context(), left.Name).Val())
+		}))
+	}
+}
+
 const accounts, each = 5, 100
 
 // bank has Stores transfer between the same accounts. It returns whether the sum was right at the end, and in each read of all.

@@ -163,3 +163,50 @@ func TestCloseWithAKeyThatStaysSealed(t *testing.T) {
 		})
 	}
 }
+
+// Keys, decisions and values that an update cannot use are a clear error, whether they are named or got late; nothing is written, and
+// nothing stays sealed.
+func TestTransactRefusesWhatIsStored(t *testing.T) {
+	decisions := seal.DecisionKey(from.Name)
+	for name, tc := range map[string]struct {
+		prepare func(ctx context.Context, rdb *redis.Client) error
+		want    error
+		text    string
+	}{
+		"decisions of another type": {
+			func(ctx context.Context, rdb *redis.Client) error { return rdb.Set(ctx, decisions, "x", 0).Err() },
+			rmw.ErrWrongKind, "another program uses that name",
+		},
+		"another kind": {
+			func(ctx context.Context, rdb *redis.Client) error { return rdb.HSet(ctx, to.Name, "f", "v").Err() },
+			rmw.ErrWrongKind, "the key holds a hash",
+		},
+		"a newer mark": {
+			func(ctx context.Context, rdb *redis.Client) error {
+				return rdb.RPush(ctx, to.Name, seal.Magic, "tx9", "n", decisions, "string", "-1", "0", "5").Err()
+			}, rmw.ErrUnsupported, "deploy the newer build here as well",
+		},
+		"a newer decision": {
+			func(ctx context.Context, rdb *redis.Client) error {
+				return errors.Join(
+					rdb.RPush(ctx, to.Name, seal.Magic, "tx", "dead:1", decisions, "string", "-1", "0", "5").Err(),
+					rdb.HSet(ctx, decisions, "dead:1", "committed 9\n").Err(),
+				)
+			}, rmw.ErrUnsupported, "deploy the newer build here as well",
+		},
+	} {
+		for how, keys := range map[string][]rmw.Key{"named": {from, to}, "late": {from}} {
+			bubbleWith(t, name+", "+how, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+				require.NoError(t, f.rdb.Set(t.Context(), from.Name, "5", time.Hour).Err())
+				require.NoError(t, tc.prepare(t.Context(), f.rdb))
+				before := f.rdb.Dump(t.Context(), to.Name).Val()
+				_, err := f.store.Transact(t.Context(), keys, transfer)
+				require.ErrorIs(t, err, tc.want)
+				require.ErrorContains(t, err, tc.text)
+				synctest.Wait()
+				assert.Equal(t, "5", f.rdb.Get(t.Context(), from.Name).Val())
+				assert.Equal(t, before, f.rdb.Dump(t.Context(), to.Name).Val())
+			})
+		}
+	}
+}
