@@ -17,8 +17,10 @@ func TestPosts(t *testing.T) {
 	cfg.prefix = "test:"
 	code, out, errs := played(t, context.Background(), cfg)
 	require.Equal(t, exitOK, code, out+errs)
-	assert.Regexp(t, `two Updates +killed +last=hello +posts=1 +at command 1: no key\n +killed +last=world +posts=1 +at command [0-9]+: ONE KEY\n`, out)
-	assert.Regexp(t, `Transact +killed +last=hello +posts=1 +at command 1: no key\n +killed +last=world +posts=2 +at command 3: both keys\n`+
+	assert.Regexp(t, `two Updates +killed +last=hello +posts=1 +at command 1: no key\n`+
+		` +killed +last=world +posts=1 +at command [0-9]+: ONE KEY\n`, out)
+	assert.Regexp(t, `Transact +killed +last=hello +posts=1 +at command 1: no key\n`+
+		` +killed +last=world +posts=2 +at command 3: both keys\n`+
 		` +retried +last=world +posts=2 +one post, counted once\n +12 stopped: 0 posts seen half, 0 lost, 0 doubled\n`, out)
 	assert.Regexp(t, `C  post, Transact, stopped +30 +0 +0   kept`, out)
 	assert.Contains(t, unwrapped(out), "processes stopped in the middle of a Transact: no post was seen half, lost or counted twice.")
