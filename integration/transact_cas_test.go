@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -137,4 +138,52 @@ func TestFieldsExpireDuringTransact(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 1}, seen)
 	assert.Equal(t, "x", rdb.Get(ctx, text.Name).Val())
+}
+
+// replyLost loses the reply to the first EXEC.
+type replyLost struct{ done bool }
+
+func (*replyLost) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (*replyLost) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (h *replyLost) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if h.done || err != nil || cmds[0].Name() != "multi" {
+			return err
+		}
+		h.done = true
+		for _, cmd := range cmds {
+			cmd.SetErr(io.EOF)
+		}
+		return io.EOF
+	}
+}
+
+// Each right that docs/security.md adds for Transact of cas is necessary, and they suffice.
+func TestMinimalACLOfTransactByWATCH(t *testing.T) {
+	t.Parallel()
+	server := servers.Redis(t)
+	admin := client(t, server.Addr)
+	added := []string{"~~tx:*", "+append", "+exists"}
+	for _, left := range append(added, "") {
+		words := append(documentedRights(t, "security.md", "cas"), added...)
+		rdb := withRights(t, admin, server.Addr, slices.DeleteFunc(words, func(word string) bool { return word == left }))
+		rdb.AddHook(new(replyLost))
+		store := cas.New(rdb, cas.Config{})
+		a, b := rmw.Key{Name: "room:a"}, rmw.Key{Name: "room:b"}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		_, err := store.Transact(ctx, []rmw.Key{a, b}, putAll(a, b))
+		_, errRead := rmw.ReadAll(ctx, store, a, b)
+		cancel()
+		err = errors.Join(err, errRead)
+		require.NoError(t, store.Close())
+		if left == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.Error(t, err, "%s is too much: nothing fails without it", left)
+		assert.Contains(t, err.Error(), "NOPERM", left)
+	}
 }
