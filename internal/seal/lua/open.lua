@@ -51,16 +51,17 @@ elseif kind == 'string' then
   done = redis.pcall('SET', KEYS[1], value[first])
 else
   done = redis.pcall('HMSET', KEYS[1], 'field', 'value')
-  if done.err and not string.find(done.err, 'WRONGTYPE', 1, true) then
-    return done
-  end
+end
+local text = type(done) == 'table' and done.err or ''
+local full = string.find(text, 'OOM command', 1, true) -- it permits DEL, and then any write of this script
+if full or string.find(text, 'WRONGTYPE', 1, true) then
   done = redis.pcall('CLUSTER', 'NODES') -- see take.lua
   if type(done) == 'string' then
     if string.find(done, '[' .. ARGV[2] .. '-', 1, true) then
       return 3
     end
   else
-    local text = string.lower(done.err)
+    text = string.lower(done.err)
     if not string.find(text, 'cluster support disabled', 1, true) and not string.find(text, 'unknown', 1, true) then
       return done
     end
@@ -73,8 +74,12 @@ else
     end
   end
   redis.call('DEL', KEYS[1])
-  for i = first, #value, 1000 do
-    redis.call('HMSET', KEYS[1], unpack(value, i, math.min(i + 999, #value)))
+  if kind == 'string' then
+    redis.call('SET', KEYS[1], value[first])
+  else
+    for i = first, #value, 1000 do
+      redis.call('HMSET', KEYS[1], unpack(value, i, math.min(i + 999, #value)))
+    end
   end
   if left > 0 then
     redis.call('PEXPIRE', KEYS[1], string.format('%.0f', left))
