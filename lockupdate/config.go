@@ -295,7 +295,7 @@ func (c Config) RequiredCommands() (sent, called []string) {
 		}
 		called = []string{
 			"CLUSTER", "DEL", "GET", "HDEL", "HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET", "HMSET", "HPTTL", "HSET", "HSETNX", "LRANGE",
-			"PERSIST", "PEXPIRE", "PTTL", "RPUSH", "SET", "SMEMBERS", "TIME", "TYPE",
+			"PERSIST", "PEXPIRE", "PTTL", "RPUSH", "SADD", "SET", "SMEMBERS", "TIME", "TYPE",
 		}
 		if c.NotifyRedisson {
 			called = slices.Insert(called, slices.Index(called, "RPUSH"), "PUBLISH")
