@@ -190,7 +190,7 @@ type Config struct {
 	MasterReads bool
 
 	// SoleWriter promises that every writer of these keys takes this lock, so
-	// that none uses WATCH or a plain SET any more, nor Transact, which takes no lock. Then, after a lost reply to a commit,
+	// that none uses WATCH or a plain SET any more. Transact, which takes no lock, is refused. Then, after a lost reply to a commit,
 	// the value is looked for, and the commit counts as done, instead of as
 	// rmw.ErrOutcomeUnknown, if its value is found stored while the lease
 	// lasts. If the promise is broken, such an update can be acknowledged

@@ -20,8 +20,8 @@ import (
 //
 // A process may stop at any command: the next one that meets its keys ends its update, after up to a second.
 //
-// It needs scripts: with another Commit than [CommitGuarded] it is an [rmw.ErrUnsupported]. So is a hash with field
-// expiries. While a Redis Cluster moves the slot of a key, Transact waits.
+// It needs scripts: with another Commit than [CommitGuarded], and with [Config.SoleWriter], it is an [rmw.ErrUnsupported]. So is
+// a hash with field expiries. While a Redis Cluster moves the slot of a key, Transact waits.
 func (s *Store) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (rmw.TxResult, error) {
 	var first rmw.Key
 	if len(keys) > 0 {
@@ -34,6 +34,9 @@ func (s *Store) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (rm
 	defer s.gate.Leave()
 	return s.several.Transact(ctx, keys, fn)
 }
+
+var errSoleWriter = fmt.Errorf(
+	"%w: Transact takes no lock, and Config.SoleWriter promises that every writer does; leave it unset", rmw.ErrUnsupported)
 
 // beginSeveral admits an update of several keys, and returns them without repetitions.
 func (s *Store) beginSeveral(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) ([]rmw.Key, error) {
@@ -58,7 +61,11 @@ func (s *Store) beginSeveral(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc)
 	if err := s.begin(ctx, keys[0]); err != nil {
 		return nil, err
 	}
-	if err := s.transport.Driver.Seals(); err != nil {
+	err = s.transport.Driver.Seals()
+	if s.cfg.SoleWriter {
+		err = errSoleWriter
+	}
+	if err != nil {
 		s.gate.Leave()
 		return nil, err
 	}

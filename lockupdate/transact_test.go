@@ -399,4 +399,9 @@ func TestTransactRefuses(t *testing.T) {
 		require.ErrorIs(t, err, rmw.ErrUnsupported)
 		require.ErrorContains(t, err, "use CommitGuarded")
 	})
+	withFixture(t, lockupdate.Config{SoleWriter: true}, func(t *testing.T, f *fixture) {
+		_, err := f.store.Transact(t.Context(), []rmw.Key{from, to}, transfer)
+		require.ErrorIs(t, err, rmw.ErrUnsupported)
+		require.ErrorContains(t, err, "SoleWriter")
+	})
 }
