@@ -18,6 +18,7 @@ import (
 	"github.com/unwatch/unwatch/internal/seal"
 	"github.com/unwatch/unwatch/lockupdate"
 	"github.com/unwatch/unwatch/proxycompat"
+	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -332,6 +333,24 @@ func TestSweepIsCheap(t *testing.T) {
 		swept, err := f.store.Sweep(t.Context())
 		require.NoError(t, err)
 		assert.Zero(t, swept)
+	})
+}
+
+// A take that arrives long after its update leaves a seal that no process may ever meet. The sweep of its own process opens it.
+func TestLateTakeIsOpened(t *testing.T) {
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+		f.transact(transfer, from, to)
+		f.settle()
+		f.proxy.Inject(proxytest.Fault{Match: isScript("take"), Action: proxytest.ExecuteLater, Delay: 70 * time.Second, Text: connReset})
+		f.transact(transfer, from, to)
+		kind := func() string { return f.direct().Type(t.Context(), from.Name).Val() }
+		time.Sleep(time.Minute)
+		assert.Equal(t, "string", kind())
+		time.Sleep(11 * time.Second)
+		assert.Equal(t, "list", kind(), "the take has not arrived")
+		time.Sleep(time.Minute)
+		assert.Equal(t, "string", kind())
+		assert.Equal(t, "2", f.text(to))
 	})
 }
 

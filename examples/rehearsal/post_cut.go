@@ -121,7 +121,8 @@ func (x cutPost) half() bool {
 func (r *rehearsal) stopPost(ctx context.Context, h postHelper, at int, kills bool) (x cutPost, err error) {
 	room, part := r.stream[0].Room, fmt.Sprintf("post:%s:%v:%d:", h.name, kills, at)
 	prefix := r.stage.prefix + "c:" + part
-	p := onLock(r.stage.proxy, h.name, lockupdate.Config{Lease: time.Second}) // as long as a Transact waits for another one
+	// The lease is as long as a Transact waits for another one. A stall is no outage.
+	p := onLock(r.stage.proxy, h.name, lockupdate.Config{Lease: time.Second, MaxOutage: patient})
 	start := func(hooks ...redis.Hook) (store, chat, func()) {
 		rdb := p.on.client(&traffic{}, hooks...)
 		s := p.open(rdb)

@@ -136,7 +136,9 @@ func (l *Line) openLater(left []seal.Next, again bool) bool {
 	ctx := context.Background()
 	for try := 1; len(left) > 0; try++ {
 		if try > openTries || !again || !l.pause(min(time.Millisecond<<try, time.Second)) {
-			l.index.stick(left)
+			for _, n := range left {
+				l.index.stick(n.Key)
+			}
 			return false
 		}
 		left, again = openAll(ctx, l.transport, left)

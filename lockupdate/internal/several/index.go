@@ -26,7 +26,7 @@ type index struct {
 	shown  chan struct{}            // closed when the first sign of life is there, or could not be written; nil: it is not sent
 	number int64                    // of the present set, the minute when it began
 	names  map[string]chan struct{} // in the present set; closed when it is there, or could not be written
-	stuck  map[string]rmw.Key       // keys that could not be opened
+	stuck  map[string]time.Time     // keys that could not be opened, or that a late take may seal, for deadAfter
 }
 
 const (
@@ -44,7 +44,7 @@ const (
 
 func newIndex(l *Line) *index {
 	name := l.ids.Name(0)
-	return &index{line: l, store: name[:strings.LastIndexByte(name, ':')], stuck: map[string]rmw.Key{}}
+	return &index{line: l, store: name[:strings.LastIndexByte(name, ':')], stuck: map[string]time.Time{}}
 }
 
 func setKey(store string, number int64) string {
@@ -164,13 +164,11 @@ func (x *index) live() {
 	x.send("hdel", storesKey, x.store)
 }
 
-// stick remembers keys that this process could not open.
-func (x *index) stick(keys []seal.Next) {
+// stick remembers a key that this process could not open, or that a late take may seal.
+func (x *index) stick(key string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, n := range keys {
-		x.stuck[n.Key] = rmw.Key{Name: n.Key}
-	}
+	x.stuck[key] = time.Now()
 }
 
 // Swept is the result of a Sweep.
@@ -184,8 +182,10 @@ type Swept struct {
 // Sweep opens the keys that dead processes have left sealed, and a day later deletes their decisions.
 func (l *Line) Sweep(ctx context.Context) (s Swept, err error) {
 	l.index.mu.Lock()
-	for name := range l.index.stuck {
-		delete(l.index.stuck, name)
+	for name, since := range l.index.stuck {
+		if time.Since(since) > deadAfter {
+			delete(l.index.stuck, name)
+		}
 		defer l.gate.Go(func() { _, _ = l.open(context.WithoutCancel(ctx), name) })
 	}
 	l.index.mu.Unlock()

@@ -98,7 +98,8 @@ func (b *batch) take(keys []rmw.Key) (first met, err error) {
 	ctx, cancel := context.WithTimeout(b.ctx, answerWithin<<min(b.lost, 5))
 	defer cancel()
 	if err := b.line.transport.Once(ctx, cmds[0], cmds[1:]...); err != nil {
-		if errors.Is(err, rmw.ErrOutcomeUnknown) {
+		// Also if it was not sent in time: that is no reason to fail the calls.
+		if errors.Is(err, rmw.ErrOutcomeUnknown) || ctx.Err() != nil && b.ctx.Err() == nil {
 			b.missing(keys, nonce)
 		}
 		return met{}, err
@@ -126,10 +127,11 @@ func (b *batch) take(keys []rmw.Key) (first met, err error) {
 }
 
 // missing records keys without an answer to their take: it may be executed now or later, so that they are given back as well,
-// and nothing may be decided any more.
+// now and by the next sweep, and nothing may be decided any more.
 func (b *batch) missing(keys []rmw.Key, nonce string) {
 	b.broken = true
 	for _, key := range keys {
 		b.held[key.Name] = &held{key: key, nonce: nonce}
+		b.line.index.stick(key.Name)
 	}
 }
