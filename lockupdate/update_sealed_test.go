@@ -122,10 +122,9 @@ func TestUpdateThatSeals(t *testing.T) {
 		},
 	} {
 		for with, change := range map[string]func(cfg *lockupdate.Config){
-			"":                func(*lockupdate.Config) {},
-			", on demand":     func(cfg *lockupdate.Config) { cfg.LockOnDemand = true },
-			", not combined":  func(cfg *lockupdate.Config) { cfg.NoCombining = true },
-			", a sole writer": func(cfg *lockupdate.Config) { cfg.SoleWriter = true },
+			"":               func(*lockupdate.Config) {},
+			", on demand":    func(cfg *lockupdate.Config) { cfg.LockOnDemand = true },
+			", not combined": func(cfg *lockupdate.Config) { cfg.NoCombining = true },
 		} {
 			cfg := tc.cfg
 			change(&cfg)
