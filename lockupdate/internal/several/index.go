@@ -26,7 +26,8 @@ type index struct {
 	shown  chan struct{}            // closed when the first sign of life is there, or could not be written; nil: it is not sent
 	number int64                    // of the present set, the minute when it began
 	names  map[string]chan struct{} // in the present set; closed when it is there, or could not be written
-	stuck  map[string]time.Time     // keys that could not be opened, or that a late take may seal, for deadAfter
+	stuck  map[string]bool          // keys that could not be opened
+	late   map[string]time.Time     // keys that a late take may seal, for deadAfter
 }
 
 const (
@@ -44,7 +45,7 @@ const (
 
 func newIndex(l *Line) *index {
 	name := l.ids.Name(0)
-	return &index{line: l, store: name[:strings.LastIndexByte(name, ':')], stuck: map[string]time.Time{}}
+	return &index{line: l, store: name[:strings.LastIndexByte(name, ':')], stuck: map[string]bool{}, late: map[string]time.Time{}}
 }
 
 func setKey(store string, number int64) string {
@@ -164,11 +165,18 @@ func (x *index) live() {
 	x.send("hdel", storesKey, x.store)
 }
 
-// stick remembers a key that this process could not open, or that a late take may seal.
+// stick remembers a key that this process could not open.
 func (x *index) stick(key string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.stuck[key] = time.Now()
+	x.stuck[key] = true
+}
+
+// expect remembers a key that a late take may seal.
+func (x *index) expect(key string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.late[key] = time.Now()
 }
 
 // Swept is the result of a Sweep.
@@ -182,9 +190,13 @@ type Swept struct {
 // Sweep opens the keys that dead processes have left sealed, and a day later deletes their decisions.
 func (l *Line) Sweep(ctx context.Context) (s Swept, err error) {
 	l.index.mu.Lock()
-	for name, since := range l.index.stuck {
+	for name := range l.index.stuck {
+		delete(l.index.stuck, name)
+		defer l.gate.Go(func() { _, _ = l.open(context.WithoutCancel(ctx), name) })
+	}
+	for name, since := range l.index.late {
 		if time.Since(since) > deadAfter {
-			delete(l.index.stuck, name)
+			delete(l.index.late, name)
 		}
 		defer l.gate.Go(func() { _, _ = l.open(context.WithoutCancel(ctx), name) })
 	}

@@ -132,6 +132,6 @@ func (b *batch) missing(keys []rmw.Key, nonce string) {
 	b.broken = true
 	for _, key := range keys {
 		b.held[key.Name] = &held{key: key, nonce: nonce}
-		b.line.index.stick(key.Name)
+		b.line.index.expect(key.Name)
 	}
 }
