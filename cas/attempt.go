@@ -80,7 +80,8 @@ type change struct {
 }
 
 // write writes a key, and judges the answer.
-func (t *transaction) write(ctx context.Context, s *Store, c change) (err error) {
+func (t *transaction) write(ctx context.Context, s *Store, c change) error {
+	var err error
 	left := t.do(ctx, func(ctx context.Context, tx *redis.Tx) {
 		c.fieldsExpire = s.fields.expire.Load()
 		err = s.exec(ctx, tx, c)

@@ -112,7 +112,8 @@ func (s *Store) committed(ctx context.Context, decision, id string, sent time.Ti
 var askDelay = rmw.Backoff{Base: 2 * time.Millisecond, Max: 100 * time.Millisecond}
 
 // ask asks once. To ask again does no harm.
-func (s *Store) ask(ctx context.Context, decision, id string) (is bool, err error) {
+func (s *Store) ask(ctx context.Context, decision, id string) (bool, error) {
+	var err error
 	mark := redis.NewIntCmd(ctx, "append", decision, asked)
 	get := redis.NewStringCmd(ctx, "get", decision)
 	expire := redis.NewBoolCmd(ctx, "pexpire", decision, decisionLife.Milliseconds())

@@ -238,7 +238,7 @@ func (x *transact) exec(ctx context.Context, t *transaction, id string, all []rm
 }
 
 // readAll reads the watched keys in one flush.
-func (x *transact) readAll(ctx context.Context, t *transaction) (values []rmw.Value, err error) {
+func (x *transact) readAll(ctx context.Context, t *transaction) ([]rmw.Value, error) {
 	if len(x.keys) == 1 {
 		v, err := t.read(ctx, x.Store, x.keys[0], false)
 		if err != nil {
@@ -246,7 +246,8 @@ func (x *transact) readAll(ctx context.Context, t *transaction) (values []rmw.Va
 		}
 		return []rmw.Value{v}, nil
 	}
-	values = make([]rmw.Value, len(x.keys))
+	values := make([]rmw.Value, len(x.keys))
+	var err error
 	left := t.do(ctx, func(ctx context.Context, tx *redis.Tx) {
 		err = x.Store.readAll(ctx, tx, x.keys, values)
 		redisx.DropIfElsewhere(ctx, tx, x.keys[0].Name, true, err)

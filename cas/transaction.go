@@ -105,7 +105,9 @@ func (t *transaction) end() {
 }
 
 // read reads a key, which late means is not watched yet.
-func (t *transaction) read(ctx context.Context, s *Store, key rmw.Key, late bool) (v rmw.Value, err error) {
+func (t *transaction) read(ctx context.Context, s *Store, key rmw.Key, late bool) (rmw.Value, error) {
+	var v rmw.Value // no named results: a caller that leaves would write them
+	var err error
 	left := t.do(ctx, func(ctx context.Context, tx *redis.Tx) {
 		if late {
 			err = tx.Watch(ctx, key.Name).Err()
