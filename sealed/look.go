@@ -24,8 +24,7 @@ type look struct {
 	key    string
 	call   *seal.Call
 	met    seal.Met
-	left   time.Duration // of the value that the seal holds
-	before string        // the nonce of the seal that was there before the decision was asked for
+	before string // the nonce of the seal that was there before the decision was asked for
 }
 
 // look returns the answers of keys, as seal.Shown does for one. After a WATCH it waits until they have no seal.
@@ -86,9 +85,9 @@ func (l *look) seen() (answer, bool) {
 	if err := m.Check(); err != nil {
 		return answer{err: err}, true
 	}
-	l.met, l.left = m, l.call.Left()
+	l.met = m
 	if m.Nonce == l.before {
-		return base(m, l.left), true
+		return l.after(seal.Next{Kept: true}), true
 	}
 	return answer{}, false
 }
@@ -104,22 +103,13 @@ func (l *look) decided() (answer, bool) {
 		l.before = l.met.Nonce
 		return answer{}, false
 	}
-	n := d.Of(l.key, l.met.Nonce)
-	switch {
-	case n.Kept, n.TTL == 0 && l.met.Gone: // what kept the expiry has expired
-		return base(l.met, l.left), true
-	case n.TTL == 0:
-		return answer{value: n.Value, left: l.left}, true
-	}
-	return answer{value: n.Value, left: n.TTL}, true
+	return l.after(d.Of(l.key, l.met.Nonce)), true
 }
 
-// base is the value that a seal holds.
-func base(m seal.Met, left time.Duration) answer {
-	if m.Gone {
-		return answer{}
-	}
-	return answer{value: m.Value, left: left}
+// after is the value of the key once it is opened.
+func (l *look) after(n seal.Next) answer {
+	v, left := l.met.After(n)
+	return answer{value: v, left: left}
 }
 
 // send sends a script for each look, in one flush.

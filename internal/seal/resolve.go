@@ -19,10 +19,10 @@ type Sender interface {
 // LookAt returns the mark of a key, or one in the state "open".
 func LookAt(ctx context.Context, s Sender, key string) (Met, error) {
 	c := &Call{Script: Look, Key: key}
-	if err := send(ctx, s, c); err != nil {
+	if err := s.Send(ctx, c); err != nil {
 		return Met{}, err
 	}
-	return parseLook(c.Reply)
+	return c.Met()
 }
 
 // send sends a command, and returns its error.
@@ -52,7 +52,13 @@ func ask(ctx context.Context, s Sender, decision, id, record string) (d Decision
 	return c.decision()
 }
 
-// decision reads the reply of Ask.
+// Decided reads the reply of Ask.
+func (c *Call) Decided() (Decision, error) {
+	d, _, err := c.decision()
+	return d, err
+}
+
+// decision reads the reply of Ask, and whether this call has made the decision.
 func (c *Call) decision() (d Decision, own bool, err error) {
 	switch {
 	case redisx.IsWrongType(c.Err):
@@ -101,17 +107,25 @@ func Shown(ctx context.Context, s Sender, key rmw.Key) (v rmw.Value, open bool, 
 }
 
 func (m Met) shown(key rmw.Key, n Next) (rmw.Value, bool, error) {
-	v := n.Value
-	switch {
-	case m.Gone && (n.Kept || n.TTL == 0): // what keeps the expiry has expired
-		v = rmw.Value{}
-	case n.Kept:
-		v = m.Value
-	}
+	v, _ := m.After(n)
 	if v.Exists() && v.Kind() != key.Kind {
 		return rmw.Value{}, false, fmt.Errorf("%w: the key holds a %v, the Key is of Kind %v", rmw.ErrWrongKind, v.Kind(), key.Kind)
 	}
 	return v.WithTTL(0), false, nil
+}
+
+// After returns the value that a sealed key has once it is opened, and how long it has left; negative: it has no expiry.
+func (m Met) After(n Next) (v rmw.Value, left time.Duration) {
+	if v, left = n.Value, n.TTL; n.Kept {
+		v = m.Value
+	}
+	if n.Kept || n.TTL == 0 {
+		left = m.Left
+	}
+	if left == 0 { // what keeps the expiry has expired
+		v = rmw.Value{}
+	}
+	return v, left
 }
 
 // Resolve returns when the key no longer has the seal that was met, by the decision of its update. If there is none, it waits
@@ -127,10 +141,7 @@ func Resolve(ctx context.Context, s Sender, key string, m Met) (opened bool, err
 		if err := s.Send(ctx, look, get); err != nil {
 			return false, err
 		}
-		if look.Err != nil {
-			return false, look.Err
-		}
-		now, err := parseLook(look.Reply)
+		now, err := look.Met()
 		if err != nil || now.State != "tx" || now.Nonce != m.Nonce {
 			return false, err
 		}

@@ -98,9 +98,9 @@ type Met struct {
 	Decision string // the key of the decision
 
 	// What Look tells besides.
-	Type  string    // of the value, as the command TYPE names it
-	Value rmw.Value // that the seal holds
-	Gone  bool      // the value has expired
+	Type  string        // of the value, as the command TYPE names it
+	Value rmw.Value     // that the seal holds
+	Left  time.Duration // to live, of this value: 0 if it has expired, negative if it has no expiry
 }
 
 // ID returns the id of the update, without the number of the seal.
@@ -142,6 +142,14 @@ func (m Met) Holds(kind rmw.Kind) error {
 var errSeal = fmt.Errorf("%w: the mark of an update of several keys, or of a move, is damaged: another program has changed it, such as by LPOP or LTRIM; "+
 	"stop that program, read the rest with LRANGE, and write the right value", rmw.ErrWrongKind)
 
+// Met reads the reply of Look.
+func (c *Call) Met() (Met, error) {
+	if c.Err != nil {
+		return Met{}, c.Err
+	}
+	return parseLook(c.Reply)
+}
+
 // parseLook reads the reply of Look.
 func parseLook(reply any) (m Met, err error) {
 	list, _ := reply.([]any)
@@ -160,7 +168,10 @@ func parseLook(reply any) (m Met, err error) {
 	case len(words) < 5:
 		return Met{}, fmt.Errorf("%w: the reply of the script look is a %T of %d elements, which it never gives", rmw.ErrUnsupported, reply, len(words))
 	}
-	m = Met{State: words[0], Nonce: words[1], Decision: words[2], Type: words[3], Gone: words[4] == "0"}
+	m = Met{State: words[0], Nonce: words[1], Decision: words[2], Type: words[3], Left: -1}
+	if ms, err := strconv.ParseInt(words[4], 10, 64); err == nil && ms >= 0 {
+		m.Left = time.Duration(ms) * time.Millisecond
+	}
 	value := words[5:]
 	switch {
 	case m.State != "tx" || m.Type == "none" && len(value) == 0:

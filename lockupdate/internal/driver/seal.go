@@ -29,8 +29,7 @@ type Taken struct {
 	Granted bool
 	Value   rmw.Value
 	Check   seal.Check // if granted after CheckAll: the checks of the next take
-	Met     *seal.Met  // if not granted: the mark in the way
-	Moving  bool       // if not granted: a Redis Cluster moves the slot
+	Met     *seal.Met  // if not granted: the mark in the way; nil: a Redis Cluster moves the slot
 }
 
 // Taken reads the reply to a Take of the key.
@@ -57,7 +56,7 @@ func (c *Command) Taken(key rmw.Key) (t Taken, err error) {
 	case status == 2 && len(rest) == 1:
 		return Taken{}, wrongKind(fmt.Sprint(rest[0]), key.Kind)
 	case status == 3:
-		return Taken{Moving: true}, nil
+		return Taken{}, nil
 	case status == 4 && len(rest) == 1:
 		return Taken{}, fmt.Errorf("%w: the value has %v bytes, and at most %d can be updated together with others", rmw.ErrInvalid, rest[0], seal.MaxBytes)
 	case status == 5:
