@@ -148,14 +148,16 @@ func (b *batch) attempt() error {
 	switch {
 	case b.broken:
 		b.judge(failed, errChanged)
-		return b.again(b.giveBack(nil))
+		b.giveBack(nil)
+		return b.again(nil)
 	case len(done) == 0 && len(failed) == 0:
-		return b.giveBack(nil)
-	case !b.mayDecide(done):
+	case b.mayDecide(done):
+		return b.decide(done, failed)
+	default:
 		b.judge(failed, errChanged)
-		return b.giveBack(nil)
 	}
-	return b.decide(done, failed)
+	b.giveBack(nil)
+	return nil
 }
 
 // judge tells calls with a failed fn whether its values were of one moment.
@@ -182,7 +184,7 @@ func (b *batch) mayDecide(done []*turn) bool {
 
 // refused ends an attempt that could not take its keys. A key that cannot be taken at all fails the calls that name it.
 func (b *batch) refused(err error) error {
-	back := b.giveBack(nil)
+	b.giveBack(nil)
 	var of keyError
 	switch {
 	case b.broken:
@@ -193,7 +195,7 @@ func (b *batch) refused(err error) error {
 				b.answer(c, answer{err: of.error})
 			}
 		}
-		return back
+		return nil
 	case errors.As(err, &of):
 		return of.error
 	}

@@ -33,11 +33,13 @@ func (b *batch) decide(done, failed []*turn) error {
 		return err // the next process that meets a seal goes on
 	case err != nil: // refused
 		b.judge(failed, errChanged)
-		return errors.Join(err, b.giveBack(nil))
+		b.giveBack(nil)
+		return err
 	case !ours:
 		b.line.options.Emit(b.ctx, Conflicted, b.keys[0], len(done)+len(failed), nil)
 		b.judge(failed, errChanged)
-		return b.giveBack(nil)
+		b.giveBack(nil)
+		return nil
 	}
 	b.judge(failed, nil)
 	if !writes {
@@ -105,7 +107,7 @@ func (b *batch) kept(which func(*held) bool) (next []seal.Next) {
 }
 
 // giveBack opens keys with the values that they had. Only an attempt that is never decided may do so.
-func (b *batch) giveBack(which func(*held) bool) error {
+func (b *batch) giveBack(which func(*held) bool) {
 	next := b.kept(which)
 	for _, n := range next {
 		delete(b.held, n.Key)
@@ -115,7 +117,6 @@ func (b *batch) giveBack(which func(*held) bool) error {
 	if left, again := openAll(ctx, b.line.transport, next); len(left) > 0 {
 		b.line.gate.Go(func() { b.line.openLater(left, again) })
 	}
-	return nil
 }
 
 // end opens the keys of a decided attempt, and then deletes the decision. The callers are answered. If it takes long, the keys

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -179,6 +181,21 @@ func (x *index) expect(key string) {
 	x.late[key] = time.Now()
 }
 
+// left returns the keys that this process has to open.
+func (x *index) left() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	names := slices.Collect(maps.Keys(x.stuck))
+	clear(x.stuck)
+	for name, since := range x.late {
+		names = append(names, name)
+		if time.Since(since) > deadAfter {
+			delete(x.late, name)
+		}
+	}
+	return names
+}
+
 // Swept is the result of a Sweep.
 type Swept struct {
 	Stores    int // processes that have died
@@ -189,18 +206,9 @@ type Swept struct {
 
 // Sweep opens the keys that dead processes have left sealed, and a day later deletes their decisions.
 func (l *Line) Sweep(ctx context.Context) (s Swept, err error) {
-	l.index.mu.Lock()
-	for name := range l.index.stuck {
-		delete(l.index.stuck, name)
-		defer l.gate.Go(func() { _, _ = l.open(context.WithoutCancel(ctx), name) })
+	for _, name := range l.index.left() {
+		l.gate.Go(func() { _, _ = l.open(context.WithoutCancel(ctx), name) })
 	}
-	for name, since := range l.index.late {
-		if time.Since(since) > deadAfter {
-			delete(l.index.late, name)
-		}
-		defer l.gate.Go(func() { _, _ = l.open(context.WithoutCancel(ctx), name) })
-	}
-	l.index.mu.Unlock()
 	all, err := l.list(ctx, storesKey)
 	lives := map[string]string{}
 	for i := 0; i+1 < len(all); i += 2 {

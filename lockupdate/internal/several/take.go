@@ -42,18 +42,14 @@ func (b *batch) takeAll() (taken bool, err error) {
 		b.blocked = true
 		b.line.mu.Unlock()
 		b.line.blocked.Store(time.Now().UnixNano())
-		if err := b.giveBack(func(h *held) bool { return h.key.Name > met.key.Name }); err != nil {
-			return false, err
-		}
+		b.giveBack(func(h *held) bool { return h.key.Name > met.key.Name })
 		err = b.await(met)
 		if err == nil { // another process that updates the same keys may be in step
 			err = redisx.Sleep(b.ctx, rand.N(min(4*trip, 50*time.Millisecond)+1)) //nolint:gosec // jitter
 		}
-		if err != nil {
-			return false, errors.Join(err, b.giveBack(nil))
-		}
-		if time.Since(began) > seal.Patience/2 { // else another process would abort it
-			return false, b.giveBack(nil)
+		if err != nil || time.Since(began) > seal.Patience/2 { // else another process would abort it
+			b.giveBack(nil)
+			return false, err
 		}
 	}
 }
