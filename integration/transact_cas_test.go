@@ -161,6 +161,35 @@ func (h *replyLost) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
+// With all rights of both lines, cas opens a key that a process of lockupdate has left sealed. With its own it changes nothing.
+func TestRightsToOpenASealByWATCH(t *testing.T) {
+	t.Parallel()
+	server := servers.Redis(t)
+	admin := client(t, server.Addr)
+	for _, also := range []bool{false, true} {
+		require.NoError(t, admin.FlushAll(t.Context()).Err())
+		dead(t, admin)
+		words := documentedRights(t, "security.md", "cas")
+		if also {
+			words = append(words, documentedRights(t, "security.md", "transact")[2:]...)
+			words = slices.DeleteFunc(words, func(word string) bool { return word == "-@all" })
+		}
+		store := cas.New(withRights(t, admin, server.Addr, words), cas.Config{})
+		key := rmw.Key{Name: "room:sealed"}
+		_, err := store.Update(t.Context(), key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
+			return rmw.String(cur.Text() + "x"), nil
+		})
+		require.NoError(t, store.Close())
+		if !also {
+			require.ErrorIs(t, err, rmw.ErrWrongKind)
+			assert.Equal(t, "list", admin.Type(t.Context(), key.Name).Val())
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, "5x", admin.Get(t.Context(), key.Name).Val())
+	}
+}
+
 // Each right that docs/security.md adds for Transact of cas is necessary, and they suffice.
 func TestMinimalACLOfTransactByWATCH(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ const (
 	EventPolled                         // a lock was asked for, and is another process's
 	EventRenewed                        // leases were prolonged; N is how many
 	EventRenewFailed                    // a renewal failed; Err is why, and it is tried again
-	EventConflicted                     // the guard refused a commit, and N updates run again
+	EventConflicted                     // a commit was refused, or another process ended an update; N run again
 	EventCombined                       // N updates were written by one commit
 	EventUnknown                        // an update ended in rmw.ErrOutcomeUnknown; Err is that
 	EventCircuitOpened                  // the circuit breaker opened, because the store does not answer; Err is the last error

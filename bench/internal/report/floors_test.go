@@ -85,7 +85,7 @@ func togetherFloors() []floor {
 		}
 		list = append(list, least("d-"+f.scenario, locked, "x WATCH", f.delayed))
 	}
-	// A key is sealed for two round trips of three, and for the time of fn.
+	// Combined updates seal a key for two round trips of three, and for the time of fn; single ones that follow each other for longer.
 	for _, scenario := range []string{"read1", "read8", "read64", "d-read1", "d-read8", "d-read64"} {
 		list = append(list, most(scenario, locked, "sealed %", 80))
 	}
