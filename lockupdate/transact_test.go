@@ -375,35 +375,6 @@ func TestTransactCombines(t *testing.T) {
 	})
 }
 
-// Updates of several keys are among the events, as those of one key are.
-func TestEventsOfTransacts(t *testing.T) {
-	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		runs := 0
-		f.transact(func(ctx context.Context, tx *rmw.Tx) error {
-			if runs++; runs == 2 { // the first was too slow to keep its keys sealed
-				require.NoError(t, f.direct().Set(ctx, to.Name, "5", 0).Err())
-			}
-			defer time.Sleep(time.Second)
-			return transfer(ctx, tx)
-		}, from, to)
-		assert.Equal(t, 3, runs)
-		assert.EqualValues(t, 1, f.store.Stats().Conflicted)
-		assert.Zero(t, f.store.Stats().Unknown)
-
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		f.proxy.Inject(proxytest.Fault{Command: "HSETNX", Action: proxytest.DropReply})
-		heal := f.proxy.Inject(proxytest.Fault{Match: isScript("decided"), Times: -1, Action: proxytest.DropRequest})
-		_, err := f.store.Transact(ctx, []rmw.Key{{Name: "k"}}, func(_ context.Context, tx *rmw.Tx) error {
-			tx.Put(rmw.Key{Name: "k"}, rmw.String("v"))
-			return nil
-		})
-		heal()
-		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
-		assert.EqualValues(t, 1, f.store.Stats().Unknown)
-	})
-}
-
 // A fn that hangs does not hold up the callers that were combined with it.
 func TestSlowFnHoldsUpNobody(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
