@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,7 +92,9 @@ type cutoverProcess struct {
 func (p cutoverProcess) Close() error {
 	err := p.Store.Close()
 	for _, c := range p.also {
-		err = errors.Join(err, c.Close())
+		if e := c.Close(); !errors.Is(e, redis.ErrClosed) { // a clause may close twice
+			err = errors.Join(err, e)
+		}
 	}
 	return err
 }
@@ -103,8 +106,7 @@ func openCutover(t *testing.T, sides [2]cutoverSide, relayed bool, stage cutover
 		rdb := side.client(relayed)
 		store := lockupdate.New(rdb, cfg)
 		of[i] = cutover.Side{Store: store, Redis: rdb}
-		p.also = append(p.also, store)
-		t.Cleanup(func() { _ = rdb.Close() })
+		p.also = append(p.also, store, rdb) // a clause opens hundreds of processes
 	}
 	p.Store = cutover.New(of[0], of[1], cutover.Config{Stage: stage})
 	t.Cleanup(func() { _ = p.Close() })
@@ -150,7 +152,11 @@ func TestLongContractAcrossCutover(t *testing.T) {
 						for _, clause := range rmwtest.Clauses() {
 							t.Run(clause.Name, func(t *testing.T) {
 								t.Parallel() // most of the time is the pause after a fault
-								target := cutoverTarget(t, [2]cutoverSide{old(t), new(t)}, stage.stores, stage.rest)
+								stores, rest := stage.stores, stage.rest
+								if strings.HasPrefix(clause.Name, "tx-") {
+									stores, rest = thawed(stores), thawed(rest)
+								}
+								target := cutoverTarget(t, [2]cutoverSide{old(t), new(t)}, stores, rest)
 								assert.NoError(t, clause.Check(t.Context(), target), clause.Says)
 							})
 						}
@@ -162,6 +168,14 @@ func TestLongContractAcrossCutover(t *testing.T) {
 			assert.NotEmpty(t, names, "no key has moved")
 		})
 	}
+}
+
+// thawed returns the stages without those that are frozen, in which an update of keys with two homes is refused.
+func thawed(s cutover.Source) cutover.Source {
+	if _, flips := s.(paths.Flips); flips {
+		return paths.Flips{Thawed: true}
+	}
+	return s
 }
 
 func cutoverTarget(t *testing.T, sides [2]cutoverSide, stage, rest cutover.Source) rmwtest.Target {

@@ -263,7 +263,7 @@ func TestLongDashboardAndAlerts(t *testing.T) {
 		// Alerts on a share of the traffic only hold if each round has its faults, and little besides.
 		w.loseReply() // alone, or renewals of the same flush would lose their replies, too
 		var faults sync.WaitGroup
-		for _, fault := range []func(){w.loseLock, w.refuseRenewal, w.waitLong, w.conflict, w.combine} {
+		for _, fault := range []func(){w.loseLock, w.refuseRenewal, w.waitLong, w.conflict, w.combine, w.together} {
 			faults.Go(fault)
 		}
 		faults.Wait()

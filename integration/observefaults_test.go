@@ -88,6 +88,18 @@ func (w *faultyService) update(key string, meanwhile func()) error {
 	return err
 }
 
+// together writes two keys by one update.
+func (w *faultyService) together() {
+	left, right := rmw.Key{Name: "left"}, rmw.Key{Name: "right"}
+	_, err := rmw.Transact(w.t.Context(), w.store, func(_ context.Context, tx *rmw.Tx) error {
+		value := rmw.String(fmt.Sprint(w.written.Add(1)))
+		tx.Put(left, value)
+		tx.Put(right, value)
+		return nil
+	}, left, right)
+	assert.NoError(w.t, err)
+}
+
 // combine has one commit write several updates, and reads the result.
 func (w *faultyService) combine() {
 	var updates sync.WaitGroup
