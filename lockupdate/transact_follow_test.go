@@ -74,7 +74,7 @@ func TestTransactLeavesPauses(t *testing.T) {
 	})
 }
 
-// After an update has met one of another process, each leaves a pause, so that no process starves.
+// Only so many updates of a process follow each other without a pause, so that no other process starves.
 func TestTransactsOfTwoProcessesShare(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
 		f.far()
