@@ -1,0 +1,307 @@
+package rmwtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/driver"
+)
+
+// call is a call of a Store that runs.
+type call struct {
+	*run
+	*step
+	ctx       context.Context
+	cancel    context.CancelFunc
+	key       rmw.Key
+	effect    *effect
+	goroutine string
+	calls     int
+	cancelled bool
+	slept     time.Duration
+	quiet     bool
+	wasClosed bool
+	stop      func() bool
+	nestedErr error
+}
+
+// call begins a call of a Store.
+func (r *run) call(ctx context.Context, s *step, op string) *call {
+	c := &call{run: r, step: s, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), wasClosed: r.closed[s.store], quiet: r.crowded || r.silent}
+	c.ctx, c.cancel = context.WithTimeout(context.WithValue(ctx, ctxKey{}, s), callLimit)
+	c.stop = func() bool { return false }
+	switch {
+	case s.cancel == cancelBefore:
+		c.print("ctx, cancel := context.WithCancel(ctx); cancel()")
+		c.cancelled = true
+		c.cancel()
+	case s.cancel == cancelInFn:
+		c.print("ctx, cancel := context.WithCancel(ctx)")
+	case s.cancel == cancelAtCommand && r.Faults != nil:
+		n := max(s.nth, 1+s.edit.pick%3)
+		c.print("ctx, cancel := context.WithCancel(ctx)")
+		c.print("stop = faults.Arm(%d, rmwtest.Fault{Do: cancel})", n)
+		c.cancelled = true
+		r.faulty = false
+		c.stop = r.Faults.Arm(n, Fault{Do: c.cancel})
+	}
+	c.effect = r.begin(fmt.Sprintf("step %d: %s.%s of key %d", r.index, r.storeName(s.store), op, s.key))
+	return c
+}
+
+func (c *call) print(format string, args ...any) {
+	if !c.quiet {
+		c.say(format, args...)
+	}
+}
+
+// violation records what the call does wrong.
+func (c *call) violation(format string, args ...any) {
+	c.Errorf("step %d: %s", c.index, fmt.Sprintf(format, args...))
+}
+
+// read runs a Read or a Peek.
+func (r *run) read(s *step) { r.readIn(r.Ctx, s) }
+
+func (r *run) readIn(ctx context.Context, s *step) {
+	c := r.call(ctx, s, "Read")
+	defer c.cancel()
+	var v rmw.Value
+	var left time.Duration
+	var err error
+	p, ok := rmw.As[rmw.Peeker](r.stores[s.store])
+	if ok && s.kind == doPeek {
+		c.print("v, left, err = %s.Peek(ctx, %s)", r.storeName(s.store), goKey(c.key))
+		v, left, err = p.Peek(c.ctx, c.key)
+	} else {
+		c.print("v, err = %s.Read(ctx, %s)", r.storeName(s.store), goKey(c.key))
+		v, err = r.stores[s.store].Read(c.ctx, c.key)
+	}
+	switch {
+	case err == nil && c.wasClosed:
+		c.violation("Read returned no error after Close")
+	case err == nil && s.cancel == cancelBefore:
+		c.violation("Read returned no error, and its ctx had ended before")
+	case err == nil:
+		r.history.end(c.effect, part{key: s.key, seen: driver.Untraced(v), left: left})
+	case errors.Is(err, rmw.ErrWrongKind):
+		r.history.end(c.effect, part{key: s.key, not: true, kind: c.key.Kind})
+	}
+	if errors.Is(err, rmw.ErrOutcomeUnknown) {
+		c.violation("Read: %v", err)
+	}
+	r.judge(s, "Read", 0, err, c.cancelled, 0)
+}
+
+// update runs an Update.
+func (r *run) update(s *step) { r.updateIn(r.Ctx, s) }
+
+func (r *run) updateIn(ctx context.Context, s *step) {
+	c := r.call(ctx, s, "Update")
+	defer c.cancel()
+	var in, out rmw.Value
+	var of error // fn's own
+	returned := false
+	end := endings()[s.ending]
+	defer func() {
+		p := recover()
+		switch {
+		case p != nil && (end.panic == nil || p != end.panic || c.calls < s.at):
+			c.violation("Update panicked: %v", p)
+		case p == nil && !returned && !end.exit:
+			c.violation("Update ended its goroutine")
+		}
+	}()
+	c.print("calls = 0")
+	c.print("res, err = %s.Update(ctx, %s, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {", r.storeName(s.store), goKey(c.key))
+	c.print("\tcalls++")
+	res, err := r.stores[s.store].Update(c.ctx, c.key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		c.calls++
+		in = driver.Untraced(cur)
+		out, of = s.edit.apply(c.key.Kind, in), nil
+		c.inFn(ctx, func(now rmw.Value) rmw.Value {
+			if s.edit.name == "increment" {
+				return out
+			}
+			return out.WithTTL(0)
+		})
+		if c.calls >= s.at && s.ending > 0 {
+			c.print("\tif calls >= %d { /* end: */ %s }", s.at, end.code)
+			switch {
+			case end.panic != nil:
+				panic(end.panic)
+			case end.exit:
+				exit()
+			}
+			of = end.err
+			return rmw.Value{}, of
+		}
+		return s.edit.apply(c.key.Kind, cur), nil
+	})
+	returned = true
+	c.stop()
+	c.print("\treturn %s, nil", s.edit.code(c.key.Kind, out))
+	c.print("}) // %d calls of fn: %v", c.calls, errText(err))
+	c.judgeUpdate(res, err, of, in, out)
+}
+
+func errText(err error) string {
+	if err == nil {
+		return "stored"
+	}
+	return err.Error()
+}
+
+// judgeUpdate compares the answer of an Update with the last call of fn.
+func (c *call) judgeUpdate(res rmw.Result, err, of error, in, out rmw.Value) {
+	c.hides(err, in, out)
+	if res.Attempts != c.calls {
+		c.violation("Result.Attempts is %d, fn was called %d times", res.Attempts, c.calls)
+	}
+	if err != nil && (res.Before.Exists() || res.After.Exists() || res.Written || res.Token != 0) {
+		c.violation("with the error %v, Result has more than Attempts and Waited", err)
+	}
+	written, fields := c.writes(in, out)
+	done := part{key: c.step.key, seen: in, fields: fields}
+	if written {
+		edit, kind, ttl := c.edit, c.key.Kind, c.key.TTL
+		done.edit = func(cur rmw.Value) rmw.Value { return edit.apply(kind, cur) }
+		done.ttl = func(next rmw.Value) time.Duration {
+			if next.TTL() != 0 {
+				return next.TTL()
+			}
+			return ttl
+		}
+	}
+	switch {
+	case of != nil:
+		if err != of && !(c.faulty || c.cancelled || c.ended[c.store] || c.slept > 0) { //nolint:errorlint // the very error
+			c.violation("fn returned %v (%T), Update %v (%T)", of, of, err, err)
+		}
+		if err == of { //nolint:errorlint // the very error
+			return
+		}
+	case err == nil:
+		c.acknowledged(res, written, fields, in, out)
+		c.history.end(c.effect, done)
+		return
+	case errors.Is(err, rmw.ErrOutcomeUnknown):
+		if written {
+			c.unknown(c.effect, done)
+		}
+	case errors.Is(err, rmw.ErrWrongKind):
+		c.history.end(c.effect, part{key: c.step.key, not: true, kind: c.key.Kind})
+	}
+	if of == nil || c.calls > 0 {
+		c.judge(c.step, "Update", c.calls, err, c.cancelled, c.slept)
+	}
+}
+
+// writes reports whether a result of fn is written, and the fields that it depends on, nil for all.
+func (c *call) writes(in, out rmw.Value) (bool, []string) {
+	given := driver.Traced(in)
+	next := c.step.edit.apply(c.key.Kind, given)
+	fields, ok := driver.Reads(given, next, nil)
+	if !ok {
+		fields = nil
+	} else if fields == nil {
+		fields = []string{}
+	}
+	return out.TTL() != 0 || !out.Equal(in), fields
+}
+
+// acknowledged judges an Update that returned no error.
+func (c *call) acknowledged(res rmw.Result, written bool, fields []string, in, out rmw.Value) {
+	switch {
+	case c.wasClosed:
+		c.violation("Update returned no error after Close")
+	case c.step.cancel == cancelBefore:
+		c.violation("Update returned no error, and its ctx had ended before")
+	case written && c.step.cancel == cancelInFn && c.calls >= c.at:
+		c.violation("Update returned no error, and its ctx ended in fn")
+	case c.calls == 0:
+		c.violation("Update returned no error without a call of fn")
+	case !res.Before.Equal(in):
+		c.violation("Result.Before is %s, fn was given %s", brief(res.Before), brief(in))
+	case res.Written != written:
+		c.violation("Result.Written is %v for %s, given %s", res.Written, brief(out), brief(in))
+	case fields == nil && !res.After.Equal(out):
+		c.violation("Result.After is %s, fn returned %s", brief(res.After), brief(out))
+	}
+	for _, f := range fields {
+		a, inA := res.After.Field(f)
+		if b, inB := out.Field(f); a != b || inA != inB {
+			c.violation("field %q of Result.After is %q, fn returned %q", f, a, b)
+		}
+	}
+	disturbed := c.faulty || time.Now().Before(c.trouble) || c.crowded || c.nth > 0 || c.slept > 0 || c.step.cancel == cancelAtCommand
+	if most := 1 + len(c.step.meddle); c.calls > most && !disturbed {
+		c.violation("fn was called %d times, and the value changed %d times meanwhile", c.calls, most-1)
+	}
+}
+
+// inFn is what happens in each call of fn. result is what that call will return.
+func (c *call) inFn(ctx context.Context, result func(rmw.Value) rmw.Value) {
+	if g := goroutine(); g != c.goroutine {
+		c.violation("call %d of fn is on another goroutine than Update", c.calls)
+	}
+	if ctx.Value(ctxKey{}) != c.step {
+		c.violation("ctx of call %d of fn lacks the values of the caller's", c.calls)
+	}
+	if c.step.cancel == cancelBefore {
+		c.violation("fn was called with a ctx that had ended before")
+	}
+	if c.wasClosed {
+		c.violation("fn was called after Close")
+	}
+	if c.calls <= len(c.step.meddle) {
+		c.print("\tif calls == %d {", c.calls)
+		m := c.step.meddle[c.calls-1]
+		key := c.step.key
+		if c.step.kind == doTransact {
+			key = m.key
+		}
+		c.run.meddle(c.step, m, key, result)
+		c.print("\t}")
+	}
+	if c.pass > 0 {
+		if c.calls == 1 {
+			c.print("\ttime.Sleep(%s)", goDuration(c.pass))
+		}
+		c.slept += c.pass
+		time.Sleep(c.pass)
+	}
+	if c.calls == c.at {
+		c.once(ctx)
+	}
+}
+
+// once is what happens in one call of fn only.
+func (c *call) once(ctx context.Context) {
+	if c.close {
+		c.print("\tgo %s.(io.Closer).Close(); time.Sleep(time.Second)", c.storeName(c.store))
+		c.Go(func() { c.closeStore(c.store, true) })
+		c.ended[c.store] = true
+		time.Sleep(time.Second)
+		c.slept += time.Second
+	}
+	switch c.nested {
+	case 1:
+		c.readIn(ctx, &step{kind: doRead, store: c.store, key: (c.step.key + 1) % 3})
+	case 2:
+		other := &step{kind: doUpdate, store: c.store, key: (c.step.key + 1) % 3, at: 1}
+		other.edit = edit{name: "append", id: fmt.Sprintf("%sin%d", c.step.edit.id, c.calls)}
+		c.updateIn(ctx, other)
+	}
+	if c.step.cancel == cancelInFn {
+		c.print("\tif calls == %d { cancel() }", c.calls)
+		c.cancelled = true
+		c.cancel()
+		if !c.Within(soon, ctx.Done()) {
+			c.violation("the ctx of call %d of fn does not end with the caller's", c.calls)
+		}
+	}
+}

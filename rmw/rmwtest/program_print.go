@@ -1,0 +1,97 @@
+package rmwtest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+// brief prints a value on one line.
+func brief(v rmw.Value) string {
+	if !v.Exists() {
+		return "no value"
+	}
+	if s := goValue(v); len(s) < 300 {
+		return s
+	}
+	return v.String()
+}
+
+// goValue prints a value as Go.
+func goValue(v rmw.Value) string {
+	switch {
+	case !v.Exists():
+		return "rmw.Value{}"
+	case v.Kind() == rmw.KindString:
+		return "rmw.String(" + goText(v.Text()) + ")"
+	case v.Len() > 50:
+		return fmt.Sprintf("manyFields(%d)", v.Len())
+	}
+	var b strings.Builder
+	b.WriteString("rmw.Hash(map[string]string{")
+	for i, name := range slices.Sorted(fieldNames(v)) {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		text, _ := v.Field(name)
+		b.WriteString(goText(name) + ": " + goText(text))
+	}
+	return b.String() + "})"
+}
+
+// goText prints a text as Go. Long runs of one byte become a call of strings.Repeat.
+func goText(s string) string {
+	var parts []string
+	plain := 0
+	for i := 0; i < len(s); {
+		n := 1
+		for i+n < len(s) && s[i+n] == s[i] {
+			n++
+		}
+		if n >= 64 {
+			if plain < i {
+				parts = append(parts, strconv.QuoteToASCII(s[plain:i]))
+			}
+			parts = append(parts, fmt.Sprintf("strings.Repeat(%+q, %d)", s[i:i+1], n))
+			plain = i + n
+		}
+		i += n
+	}
+	if plain < len(s) || len(parts) == 0 {
+		parts = append(parts, strconv.QuoteToASCII(s[plain:]))
+	}
+	return strings.Join(parts, "+")
+}
+
+// goDuration prints a duration as Go.
+func goDuration(d time.Duration) string {
+	switch {
+	case d == rmw.NoTTL:
+		return "rmw.NoTTL"
+	case d == 0:
+		return "0"
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%d*time.Hour", d/time.Hour)
+	case d%time.Second == 0:
+		return fmt.Sprintf("%d*time.Second", d/time.Second)
+	case d%time.Millisecond == 0:
+		return fmt.Sprintf("%d*time.Millisecond", d/time.Millisecond)
+	}
+	return strconv.FormatInt(int64(d), 10)
+}
+
+// goKey prints a key as Go.
+func goKey(k rmw.Key) string {
+	s := "rmw.Key{Name: " + goText(k.Name)
+	if k.Kind == rmw.KindHash {
+		s += ", Kind: rmw.KindHash"
+	}
+	if k.TTL != 0 {
+		s += ", TTL: " + goDuration(k.TTL)
+	}
+	return s + "}"
+}

@@ -1,0 +1,197 @@
+package rmwtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func exit() { runtime.Goexit() }
+
+// txPart is what the last call of a TxFunc did with a key.
+type txPart struct {
+	key     int
+	in, out rmw.Value
+}
+
+// transact runs a Transact of all keys; two are named, the third is found by fn.
+func (r *run) transact(s *step) {
+	if r.noTx {
+		return
+	}
+	c := r.call(r.Ctx, s, "Transact")
+	defer c.cancel()
+	var parts []txPart
+	var of error
+	returned := false
+	end := endings()[s.ending]
+	defer func() {
+		p := recover()
+		switch {
+		case p != nil && (end.panic == nil || p != end.panic || c.calls < s.at):
+			c.violation("Transact panicked: %v", p)
+		case p == nil && !returned && !end.exit:
+			c.violation("Transact ended its goroutine")
+		}
+	}()
+	named := []rmw.Key{r.rkey(0, s.ttl), r.rkey(1, 0)}
+	third := r.rkey(2, 0)
+	order := [][]int{{0, 1, 2}, {1, 0}, {0, 1}, {2, 0, 1}}[s.edit.pick%4]
+	keys := append(named, third)
+	c.print("calls = 0")
+	c.print("_, err = rmw.Transact(ctx, %s, func(ctx context.Context, tx *rmw.Tx) error {\n\tcalls++", r.storeName(s.store))
+	res, err := rmw.Transact(c.ctx, r.stores[s.store], func(ctx context.Context, tx *rmw.Tx) error {
+		c.calls++
+		parts, of = nil, nil
+		for i, k := range order {
+			in := tx.Get(keys[k])
+			if i == 0 { // between two Gets
+				c.inFn(ctx, func(now rmw.Value) rmw.Value { return s.edits[k].apply(r.keyKinds[k], now) })
+			}
+			out := s.edits[k].apply(r.keyKinds[k], in)
+			parts = append(parts, txPart{k, in.WithTrace(nil), out.WithTrace(nil)})
+			if s.edits[k].name != "same" || s.edits[k].ttl != 0 {
+				tx.Put(keys[k], out)
+			}
+		}
+		if c.calls >= s.at && s.ending > 0 {
+			switch {
+			case end.panic != nil:
+				panic(end.panic)
+			case end.exit:
+				exit()
+			}
+			of = end.err
+		}
+		return of
+	}, named...)
+	returned = true
+	c.stop()
+	for _, p := range parts {
+		c.print("\ttx.Get(%s) // %s", goKey(keys[p.key]), brief(p.in))
+		c.print("\ttx.Put(%s, %s)", goKey(keys[p.key]), strings.ReplaceAll(s.edits[p.key].code(r.keyKinds[p.key], p.out), "cur", "tx.Get(…)"))
+	}
+	if s.ending > 0 {
+		c.print("\tif calls >= %d { /* end: */ %s }", s.at, end.code)
+	}
+	c.print("\treturn nil\n}, %s, %s) // %d calls of fn: %v", goKey(named[0]), goKey(named[1]), c.calls, errText(err))
+	if errors.Is(err, rmw.ErrUnsupported) && c.calls == 0 {
+		r.noTx = true
+		return
+	}
+	c.judgeTx(res, err, of, parts, keys)
+}
+
+// judgeTx compares the answer of a Transact with the last call of fn.
+func (c *call) judgeTx(res rmw.TxResult, err, of error, parts []txPart, keys []rmw.Key) {
+	if res.Attempts != c.calls {
+		c.violation("TxResult.Attempts is %d, fn was called %d times", res.Attempts, c.calls)
+	}
+	if err != nil && len(res.Changes) > 0 {
+		c.violation("with the error %v, TxResult has Changes", err)
+	}
+	var seen, done []part
+	for _, p := range parts {
+		c.hides(err, p.in, p.out)
+		seen = append(seen, part{key: p.key, seen: p.in})
+		d := part{key: p.key, seen: p.in}
+		put := c.edits[p.key].name != "same" || c.edits[p.key].ttl != 0
+		if put && (p.out.TTL() != 0 || !p.out.Equal(p.in)) {
+			out, ttl := p.out, keys[p.key].TTL
+			d.edit = func(rmw.Value) rmw.Value { return out }
+			d.ttl = func(rmw.Value) time.Duration {
+				if out.TTL() != 0 {
+					return out.TTL()
+				}
+				return ttl
+			}
+		}
+		done = append(done, d)
+	}
+	switch {
+	case of != nil && err == of: //nolint:errorlint // the very error
+		c.history.end(c.effect, seen...)
+		return
+	case err == nil && of != nil:
+		c.violation("fn returned %v, Transact no error", of)
+	case err == nil:
+		c.acknowledgedTx(res, parts, done)
+		c.history.end(c.effect, done...)
+		return
+	case errors.Is(err, rmw.ErrOutcomeUnknown):
+		c.history.unknown(c.effect, done...)
+	}
+	c.judge(c.step, "Transact", c.calls, err, c.cancelled, c.slept)
+}
+
+func (c *call) acknowledgedTx(res rmw.TxResult, parts []txPart, done []part) {
+	switch {
+	case c.wasClosed:
+		c.violation("Transact returned no error after Close")
+	case c.step.cancel == cancelBefore:
+		c.violation("Transact returned no error, and its ctx had ended before")
+	case c.calls == 0:
+		c.violation("Transact returned no error without a call of fn")
+	}
+	for i, p := range parts {
+		for _, ch := range res.Changes {
+			if ch.Key.Name != c.names[p.key] {
+				continue
+			}
+			after := p.in
+			if done[i].edit != nil {
+				after = p.out
+			}
+			if !ch.Before.Equal(p.in) || !ch.After.Equal(after) || ch.Written != (done[i].edit != nil) {
+				c.violation("Change of key %d: %s, %s, Written %v; fn was given %s and put %s", p.key,
+					brief(ch.Before), brief(ch.After), ch.Written, brief(p.in), brief(after))
+			}
+		}
+	}
+}
+
+// crowd runs many callers at once, over one key or many.
+func (r *run) crowd(s *step) {
+	first := len(r.names)
+	for i := range s.spread {
+		r.names = append(r.names, fmt.Sprintf("%scrowd:%d:%d", r.names[0], r.index, i))
+		r.keyKinds = append(r.keyKinds, r.keyKinds[s.key])
+	}
+	r.say("// %d goroutines update %d keys at once", s.crowd, s.spread)
+	r.crowded = true
+	defer func() {
+		r.crowded = false
+		for i := range s.spread {
+			r.look(first + i)
+		}
+	}()
+	var all []<-chan struct{}
+	for i := range s.crowd {
+		one := &step{kind: doUpdate, store: i * s.store % 2, key: first + i%s.spread, at: 1}
+		one.edit = edit{name: "append", id: fmt.Sprintf("<%d.%d>", r.index, i)}
+		if s.crowd > 3 && r.keyKinds[s.key] == rmw.KindHash {
+			one.edit.name = "len" // fn reads all fields, so that only one order of the calls explains the value
+		}
+		one.pass = time.Duration(i%3) * time.Millisecond
+		if i%4 == 3 && s.spread < s.crowd {
+			one.kind = doRead
+		}
+		delay := time.Duration(i*7%5) * time.Millisecond / 2
+		all = append(all, r.Go(func() {
+			time.Sleep(delay)
+			if one.kind == doRead {
+				r.read(one)
+				return
+			}
+			r.update(one)
+		}))
+	}
+	for _, done := range all {
+		<-done
+	}
+}
