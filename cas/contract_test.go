@@ -99,3 +99,12 @@ func TestWhereWatchDoesNotWork(t *testing.T) {
 		}
 	}
 }
+
+func TestPrograms(t *testing.T) {
+	b := contract.Bench{
+		Proxy:   proxytest.Config{Profile: proxycompat.Redis(), InMemory: true},
+		Open:    func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
+		OneSlot: true,
+	}
+	b.RunPrograms(t)
+}

@@ -262,3 +262,7 @@ func eachProxy(t *testing.T, test func(name string, proxy proxytest.Config, cfg 
 		test(name, proxy, cfg)
 	}
 }
+
+func TestPrograms(t *testing.T) {
+	newBench(proxycompat.Codis32(), lockupdate.Config{}).RunPrograms(t)
+}

@@ -113,6 +113,9 @@ func (r *run) step(s *step) {
 		}
 	}
 	r.within(s, func() { r.do(s) })
+	if s.kind == doTransact && !r.noTx {
+		r.Pass(soon) // behind its answer, its keys may need a moment
+	}
 	if s.kind == doUpdate || s.kind == doTransact || s.kind == doSet || s.kind == doPass {
 		for i := range r.names[:3] {
 			r.look(i)
@@ -212,7 +215,10 @@ func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
 // meddle writes beside the Stores what a guard may fail to see. result is what fn will return.
 func (r *run) meddle(s *step, m meddling, key int, result func(rmw.Value) rmw.Value) {
 	kind := r.keyKinds[key]
-	now, left := r.storedUnder(key)
+	now, left, err := r.Direct.Get(r.Ctx, r.names[key])
+	if err != nil { // a Transact has the key
+		now, left = rmw.Value{}, rmw.NoTTL
+	}
 	if m.ttl != 0 {
 		left = m.ttl
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -50,16 +49,19 @@ func (r *run) transact(s *step) {
 		parts, of = nil, nil
 		for i, k := range order {
 			in := tx.Get(keys[k])
+			c.print("\ttx.Get(%s) // %s", goKey(keys[k]), brief(in))
 			if i == 0 { // between two Gets
 				c.inFn(ctx, func(now rmw.Value) rmw.Value { return s.edits[k].apply(r.keyKinds[k], now) })
 			}
 			out := s.edits[k].apply(r.keyKinds[k], in)
 			parts = append(parts, txPart{k, in.WithTrace(nil), out.WithTrace(nil)})
 			if s.edits[k].name != "same" || s.edits[k].ttl != 0 {
+				c.print("\ttx.Put(%s, %s)", goKey(keys[k]), goValue(out.WithTrace(nil)))
 				tx.Put(keys[k], out)
 			}
 		}
 		if c.calls >= s.at && s.ending > 0 {
+			c.print("\tif calls >= %d { /* end: */ %s }", s.at, end.code)
 			switch {
 			case end.panic != nil:
 				panic(end.panic)
@@ -72,13 +74,6 @@ func (r *run) transact(s *step) {
 	}, named...)
 	returned = true
 	c.stop()
-	for _, p := range parts {
-		c.print("\ttx.Get(%s) // %s", goKey(keys[p.key]), brief(p.in))
-		c.print("\ttx.Put(%s, %s)", goKey(keys[p.key]), strings.ReplaceAll(s.edits[p.key].code(r.keyKinds[p.key], p.out), "cur", "tx.Get(…)"))
-	}
-	if s.ending > 0 {
-		c.print("\tif calls >= %d { /* end: */ %s }", s.at, end.code)
-	}
 	c.print("\treturn nil\n}, %s, %s) // %d calls of fn: %v", goKey(named[0]), goKey(named[1]), c.calls, errText(err))
 	if errors.Is(err, rmw.ErrUnsupported) && c.calls == 0 {
 		r.noTx = true

@@ -1,6 +1,10 @@
 package rmwtest
 
 import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -11,4 +15,92 @@ func memoryTarget(*testing.T) Target {
 	return Target{Open: func() rmw.Store { return m }, Direct: m, Faults: m}
 }
 
+// Memory keeps the contract in all programs, and so does the Store of the controls without a flaw.
 func TestMemoryRunsPrograms(t *testing.T) { RunPrograms(t, memoryTarget) }
+
+func TestControlWithoutAFlawRunsPrograms(t *testing.T) { RunPrograms(t, faultyTarget("none ")) }
+
+func faultyTarget(flaw string) func(*testing.T) Target {
+	return func(*testing.T) Target {
+		m := NewMemory()
+		return Target{Open: func() rmw.Store { return newFaulty(m, flaw) }, Direct: m, Faults: m}
+	}
+}
+
+// flaws are Stores of a stranger: they pass all clauses.
+var flaws = []string{
+	"f01 reports unknown although fn was not called",
+	"f02 reports one lost answer in 50 as success",
+	"f03 reports one lost answer in 50 as failure",
+	"f04 reports a lost answer to a delete as success",
+	"f05 sends again after a lost answer if the key existed",
+	"f06 sends again after a lost answer if the value is above 4 KB",
+	"f07 reports a lost answer in the second attempt as contended",
+	"g01 guard trims space",
+	"g02 guard compares as float",
+	"g03 guard stops at NUL",
+	"g04 guard repairs UTF-8",
+	"g05 guard takes an empty field for an absent one",
+	"g07 takes another's equal write for its own",
+	"g08 guard does not see an added field",
+	"g09 guard overwrites another kind",
+	"g10 guard compares CRC-32",
+	"g11 guard compares length and both ends",
+	"g12 has no guard at the 11th attempt",
+	"g13 GET, compare, SET",
+	"g14 takes another's equal write for its own after a lost answer",
+	"k01 a Read joins an earlier one",
+	"k02 of more than 16 updates at once the others are acknowledged only",
+	"k04 a lost answer leaves the key locked",
+	"k05 a lost answer shifts the next one",
+	"k06 three lost answers end it",
+	"k07 the second of two calls gets the Result of the first",
+	"t01 writes back an expiry that was read before",
+	"t02 no expiry above 2^31 ms",
+	"t03 rounds an expiry up to seconds",
+	"t04 SET, then PEXPIRE",
+	"t06 reads an expired value for a second",
+	"h01 stores 4,000 fields",
+	"h02 HSET, then HDEL",
+	"v01 trims a newline",
+	"v02 orders JSON",
+	"v03 normalizes to NFC",
+	"v04 cuts names at 512 bytes",
+	"v05 drops a BOM",
+	"c01 calls fn again after its own ErrContended",
+	"c02 wraps fn's context.Canceled",
+	"c03 turns a panic's value into text",
+	"c04 detaches the ctx of the second call",
+	"c05 has a limit of 5 s of its own",
+	"c06 errors quote the value",
+	"c07 Update after Close hangs",
+	"c08 Close in flight: ErrClosed, and stored",
+	"c09 the second Close panics",
+	"c10 the second call is on another goroutine",
+	"c11 Result on errors",
+	"c12 errors that are no *rmw.Error",
+	"c13 a panic in the second call leaves the key locked",
+}
+
+// Negative control: the programs find each flaw. UNWATCH_CONTROL_SEEDS=20 prints in how many of 20 runs, and the median of
+// the programs until then.
+func TestProgramsFindFlaws(t *testing.T) {
+	seeds, _ := strconv.Atoi(os.Getenv("UNWATCH_CONTROL_SEEDS"))
+	for _, flaw := range flaws {
+		t.Run(flaw[:3], func(t *testing.T) {
+			var tried []int
+			for seed := range max(seeds, 1) {
+				if found := search(t, faultyTarget(flaw), uint64(1+1_000_000*seed), 10*programsRun, "0s"); found != nil {
+					tried = append(tried, found.Tried)
+				}
+			}
+			if len(tried) < max(seeds, 1) {
+				t.Errorf("%s: found in %d of %d runs", flaw, len(tried), max(seeds, 1))
+			}
+			slices.Sort(tried)
+			if len(tried) > 0 {
+				t.Log(fmt.Sprintf("%s: median %d programs, at most %d", flaw, tried[len(tried)/2], tried[len(tried)-1]))
+			}
+		})
+	}
+}

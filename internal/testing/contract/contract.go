@@ -237,3 +237,16 @@ func (d Direct) Set(ctx context.Context, name string, v rmw.Value, ttl time.Dura
 	}
 	return nil
 }
+
+// RunPrograms runs random programs at the bench, as RunFake runs the suite.
+func (b Bench) RunPrograms(t *testing.T) {
+	t.Helper()
+	if b.Options == nil {
+		b.Options = func(p *proxytest.Proxy) *redis.Options {
+			o := p.Options()
+			o.PoolSize = 512 // a caller that waits for a connection takes a timer of go-redis, maybe of another bubble
+			return o
+		}
+	}
+	rmwtest.RunPrograms(t, func(t *testing.T) rmwtest.Target { return b.Target(t) })
+}
