@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -19,6 +20,8 @@ import (
 type faulty struct {
 	*Memory
 	flaw string
+	// losses counts those of all Stores.
+	losses *atomic.Uint64
 
 	mu      sync.Mutex
 	closed  bool
@@ -27,7 +30,6 @@ type faulty struct {
 	stale   *rmw.Value
 	lost    int
 	running int
-	count   int
 	shared  *rmw.Result
 	reading map[string]chan struct{}
 	read    map[string]rmw.Value
@@ -35,8 +37,8 @@ type faulty struct {
 	loaded  map[string]time.Time
 }
 
-func newFaulty(m *Memory, flaw string) *faulty {
-	return &faulty{Memory: m, flaw: flaw, locked: map[string]bool{}, reading: map[string]chan struct{}{},
+func newFaulty(m *Memory, flaw string, losses *atomic.Uint64) *faulty {
+	return &faulty{Memory: m, flaw: flaw, losses: losses, locked: map[string]bool{}, reading: map[string]chan struct{}{},
 		read: map[string]rmw.Value{}, kept: map[string]entry{}, loaded: map[string]time.Time{}}
 }
 
@@ -121,7 +123,7 @@ func (f *faulty) loadKept(ctx context.Context, key rmw.Key) (entry, error) {
 		time.Since(old.expires) >= 0 && old.value.Kind() == key.Kind {
 		return old, nil
 	}
-	f.kept[key.Name], f.loaded[key.Name] = e, time.Now()
+	f.kept[key.Name] = e
 	return e, err
 }
 
@@ -197,7 +199,10 @@ func (f *faulty) Update(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (re
 		}()
 	}
 	for attempt := 1; ; attempt++ {
-		cur, err := f.loadKept(ctx, key)
+		cur, err := f.load(ctx, key)
+		f.mu.Lock()
+		f.loaded[key.Name] = time.Now()
+		f.mu.Unlock()
 		if err != nil {
 			if f.is("f01") && errors.Is(err, rmw.ErrUnavailable) {
 				err = rmw.ErrOutcomeUnknown
@@ -284,8 +289,6 @@ func (f *faulty) commit(ctx context.Context, key rmw.Key, cur entry, next rmw.Va
 	}
 	f.mu.Lock()
 	many := f.running > 16
-	f.count++
-	fiftieth := f.count%50 == 0
 	f.mu.Unlock()
 	if f.is("k02") && many {
 		return true, nil
@@ -305,6 +308,7 @@ func (f *faulty) commit(ctx context.Context, key rmw.Key, cur entry, next rmw.Va
 	case kind != RequestLost:
 		_, _ = f.write(ctx, key, cur, next, ttl, attempt)
 	}
+	fiftieth := f.losses.Add(1)%50 == 0
 	f.mu.Lock()
 	f.lost++
 	if f.is("k05") {

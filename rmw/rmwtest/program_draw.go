@@ -222,6 +222,7 @@ type draws struct {
 	*rapid.T
 	target Target // its Kinds, and whether it has Faults, say what can be drawn
 	stormy bool
+	habits map[string]int
 	keys   int
 	kinds  []rmw.Kind
 	ids    int
@@ -230,11 +231,24 @@ type draws struct {
 // n draws a number below n, 0 first when a program shrinks.
 func (d *draws) n(n int, label string) int { return rapid.IntRange(0, 1<<16-1).Draw(d.T, label) % n }
 
+// habit draws a number below n; half of the time it is the one that the program had first for the label. Many steps of one
+// kind find what needs several of them.
+func (d *draws) habit(n int, label string) int {
+	if first, ok := d.habits[label]; ok && d.n(2, "as before") == 1 {
+		return first % n
+	}
+	i := d.n(n, label)
+	if _, ok := d.habits[label]; !ok {
+		d.habits[label] = i
+	}
+	return i
+}
+
 // once draws true once in n times.
 func (d *draws) once(n int, label string) bool { return d.n(n, label) == n-1 }
 
 func drawProgram(t *rapid.T, target Target) program {
-	d := &draws{T: t, target: target}
+	d := &draws{T: t, target: target, habits: map[string]int{}}
 	pairs := namePairs()
 	pair := pairs[d.n(len(pairs), "names")]
 	p := program{names: []string{pair[0], pair[1], "third"}}
@@ -280,8 +294,8 @@ func (d *draws) step() step {
 		}
 	}
 	if d.target.Faults != nil && s.kind != doSet && s.kind != doPass && (d.stormy || d.once(3, "fault")) {
-		s.nth = 1 + d.n([]int{3, 3, 4, 12}[d.n(4, "within")], "nth")
-		s.fault.Kind = []FaultKind{RequestLost, ReplyLost, ReplyLost, NoFault, Late, Hang}[d.n(6, "fault kind")]
+		s.nth = 1 + d.habit([]int{3, 3, 4, 12}[d.habit(4, "within")], "nth")
+		s.fault.Kind = []FaultKind{RequestLost, ReplyLost, ReplyLost, NoFault, Late, Hang}[d.habit(6, "fault kind")]
 		s.fault.Delay = lateDelay
 		if s.fault.Kind == NoFault {
 			s.meet = d.meddling()
@@ -299,7 +313,7 @@ func (d *draws) update(s *step) {
 		}
 	}
 	if d.once(3, "meddle") {
-		n := []int{1, 1, 1, 2, 3, 13, 40}[d.n(7, "times")]
+		n := []int{1, 1, 1, 2, 3, 13, 40}[d.habit(7, "times")]
 		m := d.meddling()
 		for i := range n {
 			m.pick += i
@@ -311,7 +325,7 @@ func (d *draws) update(s *step) {
 	}
 	switch d.n(12, "special") {
 	case 11, 10, 9:
-		s.ending = 1 + d.n(len(endings())-1, "ending")
+		s.ending = 1 + d.habit(len(endings())-1, "ending")
 	case 8:
 		s.cancel = cancelling(1 + d.n(3, "cancel"))
 	case 7:
@@ -346,7 +360,7 @@ func (d *draws) value(key int) int {
 	if d.once(25, "large") {
 		return common + d.n(len(all)-common, "value")
 	}
-	return d.n(common, "value")
+	return d.habit(common, "value")
 }
 
 func (d *draws) edit(key int) edit {
@@ -355,12 +369,12 @@ func (d *draws) edit(key int) edit {
 		names = hashEdits()
 	}
 	d.ids++
-	e := edit{name: names[d.n(len(names), "edit")], id: fmt.Sprintf("<%d>", d.ids)}
+	e := edit{name: names[d.habit(len(names), "edit")], id: fmt.Sprintf("<%d>", d.ids)}
 	switch e.name {
 	case "set":
 		e.pick = d.value(key)
 	case "twin":
-		e.pick = d.n(64, "twin")
+		e.pick = d.habit(64, "twin")
 	}
 	if e.name == "restart" || d.once(6, "own ttl") {
 		e.ttl = d.ttl()
@@ -370,7 +384,7 @@ func (d *draws) edit(key int) edit {
 
 func (d *draws) meddling() meddling {
 	return meddling{
-		kind: []meddleKind{meddleTwin, meddleTwin, meddleTwin, meddleResult, meddleResult, meddleAppend, meddleDelete, meddleKind2, meddleSame}[d.n(9, "how")],
-		pick: d.n(64, "twin"), ttl: d.ttl(), key: d.n(3, "other key"),
+		kind: []meddleKind{meddleTwin, meddleTwin, meddleTwin, meddleResult, meddleResult, meddleAppend, meddleDelete, meddleKind2, meddleSame}[d.habit(9, "how")],
+		pick: d.habit(64, "twin"), ttl: d.ttl(), key: d.n(3, "other key"),
 	}
 }

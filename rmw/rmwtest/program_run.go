@@ -197,6 +197,11 @@ func (r *run) storedUnder(key int) (rmw.Value, time.Duration) {
 
 // write writes beside the Stores.
 func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
+	r.writeOver(key, v, ttl, part{key: key, blind: true})
+}
+
+// writeOver writes beside the Stores what depends on a value that was seen.
+func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part) {
 	if v.Exists() && v.Kind() != r.keyKinds[key] {
 		r.foreign[key] = true
 	}
@@ -208,8 +213,9 @@ func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
 	if err := r.Direct.Set(r.Ctx, r.names[key], v.WithTTL(0), ttl); err != nil {
 		r.Errorf("direct.Set: %v", err)
 	}
-	r.history.end(e, part{key: key, blind: true, edit: func(rmw.Value) rmw.Value { return v.WithTTL(0) },
-		ttl: func(rmw.Value) time.Duration { return ttl }})
+	p.edit = func(rmw.Value) rmw.Value { return v.WithTTL(0) }
+	p.ttl = func(rmw.Value) time.Duration { return ttl }
+	r.history.end(e, p)
 }
 
 // meddle writes beside the Stores what a guard may fail to see. result is what fn will return.
@@ -251,7 +257,11 @@ func (r *run) meddle(s *step, m meddling, key int, result func(rmw.Value) rmw.Va
 			next = rmw.Hash(map[string]string{"other": "kind"})
 		}
 	}
-	r.write(key, next.WithTTL(0), left)
+	if err != nil {
+		r.write(key, next.WithTTL(0), left)
+		return
+	}
+	r.writeOver(key, next.WithTTL(0), left, part{key: key, seen: now})
 }
 
 // closeStore closes a Store, if it can be closed.

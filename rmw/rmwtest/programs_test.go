@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/unwatch/unwatch/rmw"
@@ -21,9 +22,10 @@ func TestMemoryRunsPrograms(t *testing.T) { RunPrograms(t, memoryTarget) }
 func TestControlWithoutAFlawRunsPrograms(t *testing.T) { RunPrograms(t, faultyTarget("none ")) }
 
 func faultyTarget(flaw string) func(*testing.T) Target {
+	losses := &atomic.Uint64{}
 	return func(*testing.T) Target {
 		m := NewMemory()
-		return Target{Open: func() rmw.Store { return newFaulty(m, flaw) }, Direct: m, Faults: m}
+		return Target{Open: func() rmw.Store { return newFaulty(m, flaw, losses) }, Direct: m, Faults: m}
 	}
 }
 
@@ -90,7 +92,7 @@ func TestProgramsFindFlaws(t *testing.T) {
 		t.Run(flaw[:3], func(t *testing.T) {
 			var tried []int
 			for seed := range max(seeds, 1) {
-				if found := search(t, faultyTarget(flaw), uint64(1+1_000_000*seed), 10*programsRun, "0s"); found != nil {
+				if found := search(t, faultyTarget(flaw), uint64(1+1_000_000*seed), 5*programsRun, "0s"); found != nil {
 					tried = append(tried, found.Tried)
 				}
 			}
