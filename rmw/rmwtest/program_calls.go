@@ -14,6 +14,7 @@ import (
 type call struct {
 	*run
 	*step
+	parent    context.Context
 	ctx       context.Context
 	cancel    context.CancelFunc
 	key       rmw.Key
@@ -30,7 +31,7 @@ type call struct {
 
 // call begins a call of a Store.
 func (r *run) call(ctx context.Context, s *step, op string) *call {
-	c := &call{run: r, step: s, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), wasClosed: r.closed[s.store], quiet: r.crowded || r.silent}
+	c := &call{run: r, step: s, parent: ctx, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), wasClosed: r.closed[s.store], quiet: r.crowded || r.silent}
 	c.ctx, c.cancel = context.WithTimeout(context.WithValue(ctx, ctxKey{}, s), callLimit)
 	c.stop = func() bool { return false }
 	switch {
@@ -93,7 +94,7 @@ func (r *run) readIn(ctx context.Context, s *step) {
 	if errors.Is(err, rmw.ErrOutcomeUnknown) {
 		c.violation("Read: %v", err)
 	}
-	r.judge(s, "Read", 0, err, c.cancelled, 0)
+	r.judge(s, "Read", 0, err, c.cancelled || ctx.Err() != nil, 0)
 }
 
 // update runs an Update.
@@ -196,7 +197,7 @@ func (c *call) judgeUpdate(res rmw.Result, err, of error, in, out rmw.Value) {
 		c.history.end(c.effect, part{key: c.step.key, not: true, kind: c.key.Kind})
 	}
 	if of == nil || c.calls > 0 {
-		c.judge(c.step, "Update", c.calls, err, c.cancelled, c.slept)
+		c.judge(c.step, "Update", c.calls, err, c.cancelled || c.parent.Err() != nil, c.slept)
 	}
 }
 
@@ -224,7 +225,7 @@ func (c *call) acknowledged(res rmw.Result, written bool, fields []string, in, o
 		c.violation("Update returned no error, and its ctx ended in fn")
 	case c.calls == 0:
 		c.violation("Update returned no error without a call of fn")
-	case !res.Before.Equal(in):
+	case fields == nil && !res.Before.Equal(in): // else, other fields may be newer
 		c.violation("Result.Before is %s, fn was given %s", brief(res.Before), brief(in))
 	case res.Written != written:
 		c.violation("Result.Written is %v for %s, given %s", res.Written, brief(out), brief(in))
@@ -235,6 +236,10 @@ func (c *call) acknowledged(res rmw.Result, written bool, fields []string, in, o
 		a, inA := res.After.Field(f)
 		if b, inB := out.Field(f); a != b || inA != inB {
 			c.violation("field %q of Result.After is %q, fn returned %q", f, a, b)
+		}
+		a, inA = res.Before.Field(f)
+		if b, inB := in.Field(f); a != b || inA != inB {
+			c.violation("field %q of Result.Before is %q, fn was given %q", f, a, b)
 		}
 	}
 	disturbed := c.faulty || time.Now().Before(c.trouble) || c.crowded || c.nth > 0 || c.slept > 0 || c.step.cancel == cancelAtCommand

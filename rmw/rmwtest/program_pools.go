@@ -48,7 +48,7 @@ func makePool(kind rmw.Kind) (all []rmw.Value) {
 		return all
 	}
 	for _, s := range []string{
-		"one", "x", "", "x ", " x", "x\n", "1", "5", "1.0", "1e2", "9007199254740993", "a\x00b", "\xff", "\xff\xfe\x00", "\ufeffx", "\u00e9",
+		"one", "x", "", "x ", " x", "x\n", "1", "5", "1.0", "1e2", "9007199254740993", "a\x00b", "\xff", "\xff\xfe\x00", "\ufeffx", "\u00e9", "e\u0301",
 		`{"b":1,"a":2}`, `{"a":1.0}`, "null", "nil", "AbC", strings.Repeat("v", 1100), strings.Repeat("v", 16<<10), "x\r\n",
 		strings.Repeat("v", 2<<20) + "x",
 	} {

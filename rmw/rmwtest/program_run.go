@@ -171,10 +171,19 @@ func (r *run) passStep(s *step) {
 			return
 		}
 		d += left
+		r.eachReads(s.key)
+		defer r.eachReads(s.key)
 	}
 	if d > 0 {
 		r.say("time.Sleep(%s)", goDuration(d))
 		time.Sleep(d)
+	}
+}
+
+// eachReads has each Store read a key.
+func (r *run) eachReads(key int) {
+	for i := range r.stores {
+		r.read(&step{kind: doRead, store: i, key: key})
 	}
 }
 
