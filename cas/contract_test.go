@@ -106,5 +106,5 @@ func TestPrograms(t *testing.T) {
 		Open:    func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
 		OneSlot: true,
 	}
-	b.RunPrograms(t)
+	b.RunPrograms(t, 200)
 }

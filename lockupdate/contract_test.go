@@ -266,10 +266,11 @@ func eachProxy(t *testing.T, test func(name string, proxy proxytest.Config, cfg 
 func TestPrograms(t *testing.T) {
 	b := newBench(proxycompat.Codis32(), lockupdate.Config{})
 	b.Open = func(rdb *redis.Client) rmw.Store { return withoutTransact{lockupdate.New(rdb, lockupdate.Config{})} }
-	b.RunPrograms(t)
+	b.RunPrograms(t, 100)
 }
 
-// withoutTransact is a Store that updates single keys only.
+// withoutTransact is a Store that updates single keys only: a Transact stores what an fn has put that panics or returns an
+// error at its second call.
 type withoutTransact struct{ *lockupdate.Store }
 
 func (withoutTransact) Transact(context.Context, []rmw.Key, rmw.TxFunc) (rmw.TxResult, error) {

@@ -113,6 +113,9 @@ func (r *run) step(s *step) {
 		}
 	}
 	r.within(s, func() { r.do(s) })
+	if !r.faulty {
+		stop() // a write beside the Stores, by several commands, is over then
+	}
 	if s.kind == doTransact && !r.noTx {
 		r.Pass(soon) // behind its answer, its keys may need a moment
 	}
@@ -121,9 +124,7 @@ func (r *run) step(s *step) {
 			r.look(i)
 		}
 	}
-	if stop() && r.faulty {
-		r.trouble = time.Now().Add(recovery)
-	}
+	stop()
 	if r.faulty {
 		r.trouble = time.Now().Add(recovery)
 	}

@@ -8,13 +8,27 @@ import (
 	"pgregory.net/rapid"
 )
 
-// programsRun is how many programs RunPrograms runs.
-const programsRun = 1000
+// Programs are drawn, run, judged and shrunk:
+//
+//   - drawProgram draws steps of two Stores over three keys: Update, Read, Peek, Transact, Close, many callers at once, time that
+//     passes, and writes beside the Stores. Names and values come of pools of what bad code confuses. A step may have a fault at
+//     one of its commands, an end of its ctx, an error or a panic of fn, a nested call, or writes by others while fn runs.
+//     Choices have habits, so that one program does the same again and again, and another something else.
+//   - runProgram runs it on fake time. Each call is judged by itself: its error, its Result, the calls of fn, their goroutine
+//     and ctx. At the end all faults are over, and each Store has to work on each key.
+//   - history judges all calls together: registers with an expiry, linearizable, where an unknown outcome is an effect that
+//     may have happened or may yet.
+//
+// package suite has rapid draw and shrink, and keeps the shortest program that fails, which prints itself as Go while it runs.
 
-// RunPrograms searches for a program of calls that the Store runs wrong.
-func RunPrograms(t *testing.T, open func(t *testing.T) Target) {
+// RunPrograms searches for a program of calls that the Store runs wrong, and prints the shortest that it finds as Go. All
+// time is fake, so nothing below the Target may reach out of a testing/synctest bubble.
+//
+// At most so many programs are run, and a fifth of them with -short. The flags -rapid.seed and -rapid.checks set another seed
+// and another number.
+func RunPrograms(t *testing.T, open func(t *testing.T) Target, programs int) {
 	t.Helper()
-	found := search(t, open, 0, programsRun, "")
+	found := search(t, open, 0, programs, "")
 	if found == nil {
 		return
 	}

@@ -17,9 +17,9 @@ func memoryTarget(*testing.T) Target {
 }
 
 // Memory keeps the contract in all programs, and so does the Store of the controls without a flaw.
-func TestMemoryRunsPrograms(t *testing.T) { RunPrograms(t, memoryTarget) }
+func TestMemoryRunsPrograms(t *testing.T) { RunPrograms(t, memoryTarget, 1000) }
 
-func TestControlWithoutAFlawRunsPrograms(t *testing.T) { RunPrograms(t, faultyTarget("none ")) }
+func TestControlWithoutAFlawRunsPrograms(t *testing.T) { RunPrograms(t, faultyTarget("none "), 300) }
 
 func faultyTarget(flaw string) func(*testing.T) Target {
 	losses := &atomic.Uint64{}
@@ -112,7 +112,7 @@ func findFlaw(t *testing.T, flaw string, seeds int) {
 	t.Helper()
 	var tried []int
 	for seed := range seeds {
-		if found := search(t, faultyTarget(flaw), uint64(1+1_000_000*seed), 5*programsRun, "0s"); found != nil {
+		if found := search(t, faultyTarget(flaw), uint64(1+1_000_000*seed), 5000, "0s"); found != nil {
 			tried = append(tried, found.Tried)
 		}
 	}

@@ -238,8 +238,8 @@ func (d Direct) Set(ctx context.Context, name string, v rmw.Value, ttl time.Dura
 	return nil
 }
 
-// RunPrograms runs random programs at the bench, as RunFake runs the suite.
-func (b Bench) RunPrograms(t *testing.T) {
+// RunPrograms runs random programs at the bench. The proxy must be InMemory.
+func (b Bench) RunPrograms(t *testing.T, programs int) {
 	t.Helper()
 	if b.Options == nil {
 		b.Options = func(p *proxytest.Proxy) *redis.Options {
@@ -248,5 +248,5 @@ func (b Bench) RunPrograms(t *testing.T) {
 			return o
 		}
 	}
-	rmwtest.RunPrograms(t, func(t *testing.T) rmwtest.Target { return b.Target(t) })
+	rmwtest.RunPrograms(t, func(t *testing.T) rmwtest.Target { return b.Target(t) }, programs)
 }
