@@ -31,7 +31,8 @@ type call struct {
 
 // call begins a call of a Store.
 func (r *run) call(ctx context.Context, s *step, op string) *call {
-	c := &call{run: r, step: s, parent: ctx, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), wasClosed: r.closed[s.store], quiet: r.crowded || r.silent}
+	c := &call{run: r, step: s, parent: ctx, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), wasClosed: r.closed[s.store],
+		quiet: r.crowded || r.silent}
 	c.ctx, c.cancel = context.WithTimeout(context.WithValue(ctx, ctxKey{}, s), callLimit)
 	c.stop = func() bool { return false }
 	switch {
@@ -59,7 +60,7 @@ func (c *call) print(format string, args ...any) {
 	}
 }
 
-// violation records what the call does wrong.
+// violation records a violation by the call.
 func (c *call) violation(format string, args ...any) {
 	c.Errorf("step %d: %s", c.index, fmt.Sprintf(format, args...))
 }
@@ -248,7 +249,7 @@ func (c *call) acknowledged(res rmw.Result, written bool, fields []string, in, o
 	}
 }
 
-// inFn is what happens in each call of fn. result is what that call will return.
+// inFn runs in each call of fn. result computes the value that the call will return.
 func (c *call) inFn(ctx context.Context, result func(rmw.Value) rmw.Value) {
 	if g := goroutine(); g != c.goroutine {
 		c.violation("call %d of fn is on another goroutine than Update", c.calls)
@@ -284,7 +285,7 @@ func (c *call) inFn(ctx context.Context, result func(rmw.Value) rmw.Value) {
 	}
 }
 
-// once is what happens in one call of fn only.
+// once runs in the call of fn that step.at names.
 func (c *call) once(ctx context.Context) {
 	if c.close {
 		c.print("\tgo %s.(io.Closer).Close(); time.Sleep(time.Second)", c.storeName(c.store))

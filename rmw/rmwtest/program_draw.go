@@ -19,7 +19,7 @@ type program struct {
 	steps    []step
 }
 
-// stepKind is what a step does.
+// stepKind is the kind of a step.
 type stepKind uint8
 
 const (
@@ -81,14 +81,14 @@ type meddleKind uint8
 const (
 	meddleNot    meddleKind = iota
 	meddleTwin              // a value that looks like the present one
-	meddleResult            // what fn returns
+	meddleResult            // the result of fn
 	meddleAppend
 	meddleDelete
 	meddleKind2 // another kind
 	meddleSame  // the present value again
 )
 
-// edit is what fn does.
+// edit computes the result of fn.
 type edit struct {
 	name string
 	pick int
@@ -220,7 +220,7 @@ func reasons() func(yield func(string, error) bool) {
 // draws draws a program.
 type draws struct {
 	*rapid.T
-	target Target // its Kinds, and whether it has Faults, say what can be drawn
+	target Target // its Kinds and Faults limit the steps
 	stormy bool
 	habits map[string]int
 	keys   int
@@ -271,7 +271,8 @@ func drawProgram(t *rapid.T, target Target) program {
 
 func (d *draws) step() step {
 	s := step{
-		kind:  []stepKind{doUpdate, doUpdate, doUpdate, doUpdate, doUpdate, doSet, doSet, doRead, doPeek, doPass, doTransact, doTransact, doCrowd, doClose}[d.n(14, "do")],
+		kind: []stepKind{doUpdate, doUpdate, doUpdate, doUpdate, doUpdate,
+			doSet, doSet, doRead, doPeek, doPass, doTransact, doTransact, doCrowd, doClose}[d.n(14, "do")],
 		store: d.n(2, "store"),
 		key:   []int{0, 0, 0, 1, 1, 2}[d.n(6, "key")],
 	}
@@ -384,7 +385,8 @@ func (d *draws) edit(key int) edit {
 
 func (d *draws) meddling() meddling {
 	return meddling{
-		kind: []meddleKind{meddleTwin, meddleTwin, meddleTwin, meddleResult, meddleResult, meddleAppend, meddleDelete, meddleKind2, meddleSame}[d.habit(9, "how")],
+		kind: []meddleKind{meddleTwin, meddleTwin, meddleTwin, meddleResult, meddleResult,
+			meddleAppend, meddleDelete, meddleKind2, meddleSame}[d.habit(9, "how")],
 		pick: d.habit(64, "twin"), ttl: d.ttl(), key: d.n(3, "other key"),
 	}
 }

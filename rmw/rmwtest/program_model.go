@@ -12,8 +12,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// history is what the callers of a program have seen, and the model that judges it: registers with an expiry that are
-// linearizable. A Transact is one step of several registers.
+// history records the calls of a program with their results. Its model has linearizable registers with an expiry. A Transact is one step of several registers.
 type history struct {
 	unit time.Duration // of expiries
 
@@ -32,7 +31,7 @@ type event struct {
 	at  time.Time
 }
 
-// effect is what a call does at one moment between its begin and its end.
+// effect is the atomic effect of a call, at a moment between its begin and its end.
 type effect struct {
 	says    string
 	parts   []part // none: the call had no effect
@@ -90,7 +89,7 @@ type register struct {
 // world is a state that the keys may have.
 type world struct {
 	keys map[int]register
-	done []*effect // whose end is still to come
+	done []*effect // applied before their end
 }
 
 func (w world) id() string {
@@ -119,7 +118,7 @@ func mapKeys(m map[int]register) func(yield func(int) bool) {
 	}
 }
 
-// check returns why no order of the effects explains what was seen, or "".
+// check returns a violation if no order of the effects explains the results, else "".
 func (h *history) check() string {
 	for _, group := range h.groups() {
 		if violation := h.explain(group); violation != "" {
@@ -274,7 +273,7 @@ func (h *history) step(r register, p part, from, to time.Time) []register {
 	return after
 }
 
-// matches reports whether a key may have had what was seen, and returns what is known of its expiry then.
+// matches reports whether the state of a key agrees with a part, and returns the state with narrower bounds of its expiry.
 func (h *history) matches(r register, p part, from, to time.Time) (register, bool) {
 	v := h.values[r.value]
 	switch {
@@ -350,7 +349,7 @@ func (h *history) number(v rmw.Value) int {
 	return len(h.values) - 1
 }
 
-// say tells what an effect has seen, and what it could have.
+// say prints the values of an effect, and those of the model.
 func (h *history) say(worlds []world, e event) string {
 	var b strings.Builder
 	for _, p := range e.parts {

@@ -48,8 +48,10 @@ func makePool(kind rmw.Kind) (all []rmw.Value) {
 		return all
 	}
 	for _, s := range []string{
-		"one", "x", "", "x ", " x", "x\n", "1", "5", "1.0", "1e2", "9007199254740993", "a\x00b", "\xff", "\xff\xfe\x00", "\ufeffx", "\u00e9", "e\u0301",
-		`{"b":1,"a":2}`, `{"a":1.0}`, "null", "nil", "AbC", strings.Repeat("v", 1100), strings.Repeat("v", 16<<10), "x\r\n",
+		"one", "x", "", "x ", " x", "x\n", "1", "5", "1.0", "1e2", "9007199254740993", "a\x00b", "\xff",
+		"\xff\xfe\x00", "\ufeffx", "\u00e9", "e\u0301",
+		`{"b":1,"a":2}`, `{"a":1.0}`, "null", "nil",
+		"AbC", strings.Repeat("middle", 9), strings.Repeat("\xffm", 20), strings.Repeat("v", 1100), strings.Repeat("v", 16<<10), "x\r\n",
 		strings.Repeat("v", 2<<20) + "x",
 	} {
 		all = append(all, rmw.String(s))
@@ -79,7 +81,8 @@ func textTwins(v rmw.Value) []string {
 		return []string{s[:n-1] + "y", s[:n-9] + "y" + s[n-8:], s + "x"}
 	}
 	all := []string{
-		s + "x", strings.ToUpper(s), strings.TrimSpace(s), s + " ", s + "\n", "\ufeff" + s, s + "\x00", strings.TrimPrefix(s, "\ufeff"),
+		s + "x", strings.ToUpper(s), strings.TrimSpace(s), s + " ", s + "\n",
+		"\ufeff" + s, s + "\x00", strings.TrimPrefix(s, "\ufeff"),
 		strings.ReplaceAll(s, "\u00e9", "e\u0301"), strings.ToValidUTF8(s, "\ufffd"), strings.ReplaceAll(s, "\xff", "\xfe"),
 	}
 	if head, tail, ok := strings.Cut(s, "\x00"); ok {

@@ -228,7 +228,7 @@ func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part) {
 	r.history.end(e, p)
 }
 
-// meddle writes beside the Stores what a guard may fail to see. result is what fn will return.
+// meddle writes a value beside the Stores that a guard may fail to notice. result computes the value that fn will return.
 func (r *run) meddle(s *step, m meddling, key int, result func(rmw.Value) rmw.Value) {
 	kind := r.keyKinds[key]
 	now, left, err := r.Direct.Get(r.Ctx, r.names[key])

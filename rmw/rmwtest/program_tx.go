@@ -12,7 +12,7 @@ import (
 
 func exit() { runtime.Goexit() }
 
-// txPart is what the last call of a TxFunc did with a key.
+// txPart has the values of a key in the last call of a TxFunc.
 type txPart struct {
 	key     int
 	in, out rmw.Value

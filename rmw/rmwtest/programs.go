@@ -36,7 +36,7 @@ func RunPrograms(t *testing.T, open func(t *testing.T) Target, programs int) {
 		found.Tried, found.Seed, found.Program.text, found.Err)
 }
 
-// played is a program, and what it looks like as Go.
+// played is a program with its text as Go.
 type played struct {
 	program
 	text string
