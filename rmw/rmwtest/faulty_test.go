@@ -338,7 +338,8 @@ func (f *faulty) write(ctx context.Context, key rmw.Key, cur entry, next rmw.Val
 	m := f.Memory
 	m.mu.Lock()
 	now := m.present(key.Name)
-	same := now.version == cur.version || f.confuses(key, cur.value, now.value) || f.is("g12") && attempt >= 11 || f.is("g13") || f.is("k08")
+	same := now.version == cur.version || f.confuses(key, cur.value, now.value) ||
+		f.is("g12") && attempt >= 11 || f.is("g13") || f.is("k08")
 	expires := now.expiry(ttl)
 	switch {
 	case f.is("g07") && !same && now.value.Equal(next):

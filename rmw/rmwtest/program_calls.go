@@ -26,7 +26,6 @@ type call struct {
 	quiet     bool
 	wasClosed bool
 	stop      func() bool
-	nestedErr error
 }
 
 // call begins a call of a Store.
@@ -124,7 +123,7 @@ func (r *run) updateIn(ctx context.Context, s *step) {
 		c.calls++
 		in = driver.Untraced(cur)
 		out, of = s.edit.apply(c.key.Kind, in), nil
-		c.inFn(ctx, func(now rmw.Value) rmw.Value {
+		c.inFn(ctx, func(rmw.Value) rmw.Value {
 			if s.edit.name == "increment" {
 				return out
 			}
@@ -270,7 +269,7 @@ func (c *call) inFn(ctx context.Context, result func(rmw.Value) rmw.Value) {
 		if c.step.kind == doTransact {
 			key = m.key
 		}
-		c.run.meddle(c.step, m, key, result)
+		c.run.meddle(m, key, result)
 		c.print("\t}")
 	}
 	if c.pass > 0 {

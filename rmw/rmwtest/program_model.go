@@ -12,7 +12,8 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// history records the calls of a program with their results. Its model has linearizable registers with an expiry. A Transact is one step of several registers.
+// history records the calls of a program with their results. Its model has linearizable registers with an expiry.
+// A Transact is one step of several registers.
 type history struct {
 	unit time.Duration // of expiries
 

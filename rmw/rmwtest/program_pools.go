@@ -28,7 +28,7 @@ func pool(kind rmw.Kind) (all []rmw.Value, common int) {
 	return all, len(all) - 1
 }
 
-var pools = sync.OnceValue(func() [2][]rmw.Value { //nolint:gochecknoglobals // made once, since it has large values
+var pools = sync.OnceValue(func() [2][]rmw.Value {
 	return [2][]rmw.Value{rmw.KindString: makePool(rmw.KindString), rmw.KindHash: makePool(rmw.KindHash)}
 })
 

@@ -41,9 +41,6 @@ type run struct {
 	lines    []string
 }
 
-// errAbandoned ends a program in which a call hangs.
-var errAbandoned = errors.New("abandoned")
-
 // runProgram runs a program and returns the violations, and the program as Go.
 func runProgram(target Target, p program) (lines []string, err error) {
 	var r *run
@@ -103,7 +100,7 @@ func (r *run) step(s *step) {
 		r.faulty, r.hung = s.fault.Kind != NoFault, s.fault.Kind == Hang
 		fault := s.fault
 		if fault.Kind == NoFault && s.cancel != cancelAtCommand {
-			fault.Do = func() { r.meddle(s, s.meet, s.key, nil) }
+			fault.Do = func() { r.meddle(s.meet, s.key, nil) }
 			r.say("stop = faults.Arm(%d, rmwtest.Fault{Do: func() { /* the next write of direct */ }})", s.nth)
 		} else if fault.Kind != NoFault {
 			r.say("stop = faults.Arm(%d, rmwtest.Fault{Kind: rmwtest.%s})", s.nth, faultName(fault.Kind))
@@ -229,7 +226,7 @@ func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part) {
 }
 
 // meddle writes a value beside the Stores that a guard may fail to notice. result computes the value that fn will return.
-func (r *run) meddle(s *step, m meddling, key int, result func(rmw.Value) rmw.Value) {
+func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value) {
 	kind := r.keyKinds[key]
 	now, left, err := r.Direct.Get(r.Ctx, r.names[key])
 	if err != nil { // a Transact has the key

@@ -41,7 +41,7 @@ func (r *run) transact(s *step) {
 	named := []rmw.Key{r.rkey(0, s.ttl), r.rkey(1, 0)}
 	third := r.rkey(2, 0)
 	order := [][]int{{0, 1, 2}, {1, 0}, {0, 1}, {2, 0, 1}}[s.edit.pick%4]
-	keys := append(named, third)
+	keys := []rmw.Key{named[0], named[1], third}
 	c.print("calls = 0")
 	c.print("_, err = rmw.Transact(ctx, %s, func(ctx context.Context, tx *rmw.Tx) error {\n\tcalls++", r.storeName(s.store))
 	res, err := rmw.Transact(c.ctx, r.stores[s.store], func(ctx context.Context, tx *rmw.Tx) error {

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unwatch/unwatch/internal/suite"
 	"pgregory.net/rapid"
+
+	"github.com/unwatch/unwatch/internal/suite"
 )
 
 // Programs are drawn, run, judged and shrunk:
