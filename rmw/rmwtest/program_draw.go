@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -117,14 +118,14 @@ func (e edit) apply(kind rmw.Kind, cur rmw.Value) rmw.Value {
 func (e edit) content(kind rmw.Kind, cur rmw.Value) rmw.Value {
 	switch e.name {
 	case "set":
-		all, _ := pool(kind)
+		all, _ := twin.Values(kind)
 		return all[e.pick%len(all)]
 	case "delete":
 		return rmw.Value{}
 	case "same", "restart":
 		return cur
 	case "twin":
-		all := twins(cur.WithTrace(nil), kind)
+		all := twin.Of(cur.WithTrace(nil), kind)
 		return all[e.pick%len(all)]
 	case "increment":
 		n, _ := strconv.ParseInt(cur.Text(), 10, 64)
@@ -249,7 +250,7 @@ func (d *draws) once(n int, label string) bool { return d.n(n, label) == n-1 }
 
 func drawProgram(t *rapid.T, target Target) program {
 	d := &draws{T: t, target: target, habits: map[string]int{}}
-	pairs := namePairs()
+	pairs := twin.Names()
 	pair := pairs[d.n(len(pairs), "names")]
 	p := program{names: []string{pair[0], pair[1], "third"}}
 	kinds := (&check{Target: target}).kinds()
@@ -347,7 +348,7 @@ func (d *draws) update(s *step) {
 }
 
 func (d *draws) ttl() time.Duration {
-	all := ttls()
+	all := twin.TTLs()
 	ttl := all[d.n(len(all), "ttl")]
 	if unit := d.target.ExpiryUnit; ttl > 0 && unit > 0 {
 		ttl = max(ttl.Truncate(unit), unit)
@@ -357,7 +358,7 @@ func (d *draws) ttl() time.Duration {
 
 // value draws the index of a value in the pool, seldom of a large one.
 func (d *draws) value(key int) int {
-	all, common := pool(d.kinds[key])
+	all, common := twin.Values(d.kinds[key])
 	if d.once(25, "large") {
 		return common + d.n(len(all)-common, "value")
 	}

@@ -2,6 +2,7 @@ package rmwtest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func goValue(v rmw.Value) string {
 	}
 	var b strings.Builder
 	b.WriteString("rmw.Hash(map[string]string{")
-	for i, name := range slices.Sorted(fieldNames(v)) {
+	for i, name := range slices.Sorted(maps.Keys(v.Fields())) {
 		if i > 0 {
 			b.WriteString(", ")
 		}

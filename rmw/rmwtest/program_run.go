@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unwatch/unwatch/internal/suite"
+	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -241,7 +242,7 @@ func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value) {
 		if now.Exists() && now.Kind() != kind {
 			return
 		}
-		all := twins(now, kind)
+		all := twin.Of(now, kind)
 		next = all[m.pick%len(all)]
 	case meddleResult:
 		if result == nil {
