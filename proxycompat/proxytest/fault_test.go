@@ -69,6 +69,34 @@ func TestFaultActions(t *testing.T) {
 	}
 }
 
+// A transaction goes along with its EXEC that is late, and loses a command that comes late, with all of it.
+func TestFaultExecutesTransactionLater(t *testing.T) {
+	single, err := proxycompat.Lookup("predixy-single")
+	require.NoError(t, err)
+	for _, profile := range []*proxycompat.Profile{proxycompat.Redis(), single} {
+		for command, want := range map[string]bool{"EXEC": true, "SET": false} {
+			t.Run(profile.Name()+"/"+command, func(t *testing.T) {
+				cfg := proxytest.Config{Profile: profile}
+				bubble(t, cfg, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
+					for _, text := range []string{"", "ERR later"} {
+						key := "k" + text
+						p.Inject(proxytest.Fault{Command: command, Times: 1, Action: proxytest.ExecuteLater, Delay: time.Second, Text: text})
+						_, err := rdb.TxPipelined(background, func(pipe redis.Pipeliner) error {
+							pipe.Set(background, key, "v", 0)
+							return pipe.Set(background, key+"2", "v", 0).Err()
+						})
+						require.Error(t, err)
+						assert.False(t, p.Engine(0).Exists(key))
+						time.Sleep(2 * time.Second)
+						assert.Equal(t, want, p.Engine(0).Exists(key))
+						assert.Equal(t, want, p.Engine(0).Exists(key+"2"))
+					}
+				})
+			})
+		}
+	}
+}
+
 func TestFaultSkipTimesMatchRemove(t *testing.T) {
 	bubble(t, proxytest.Config{Engines: 2}, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
 		p.Inject(proxytest.Fault{

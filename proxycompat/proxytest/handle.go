@@ -43,8 +43,7 @@ func (s *session) before(f *Fault, args []string) (o outcome, done bool) {
 	case RefuseWith:
 		o.reply = resp.AppendError(nil, f.Text)
 	case ExecuteLater:
-		s.executeLater(f, args)
-		if f.Text == "" {
+		if s.executeLater(f, args) || f.Text == "" {
 			o.then = closeAfter
 		} else {
 			o.reply = resp.AppendError(nil, f.Text)
@@ -79,24 +78,32 @@ func (s *session) after(f *Fault, o *outcome) {
 	}
 }
 
-// executeLater executes the command on its own connection after the client has received another reply.
-func (s *session) executeLater(f *Fault, args []string) {
+// executeLater executes the command on its own connection after the client has received another reply. In a transaction, it
+// is the connection of the transaction, so the client needs a new one, and a command that was to be queued has no effect.
+func (s *session) executeLater(f *Fault, args []string) (pinnedToIt bool) {
 	later := &session{
 		p: s.p, id: s.id, links: map[int]*link{}, database: s.database, authed: s.authed, pin: pinned{backend: Local},
 	}
+	if pinnedToIt = s.pin.multi || s.pin.backend != Local; pinnedToIt {
+		s.links, later.links = later.links, s.links
+		s.pin, later.pin = later.pin, s.pin
+	}
 	s.p.wg.Go(func() {
+		defer func() {
+			for _, l := range later.links {
+				l.close()
+			}
+		}()
 		if !s.p.wait(f.Delay) {
 			return
 		}
 		o := later.execute(args)
-		for _, l := range later.links {
-			l.close()
-		}
 		s.p.record(Call{
 			Conn: s.id, Args: args, Backend: o.backend, Verdict: s.p.profile.RuleFor(args...).Verdict,
 			Fault: ExecuteLater, Reply: "",
 		})
 	})
+	return pinnedToIt
 }
 
 // local is an outcome without a backend.
