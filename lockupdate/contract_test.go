@@ -264,15 +264,5 @@ func eachProxy(t *testing.T, test func(name string, proxy proxytest.Config, cfg 
 }
 
 func TestPrograms(t *testing.T) {
-	b := newBench(proxycompat.Codis32(), lockupdate.Config{})
-	b.Open = func(rdb *redis.Client) rmw.Store { return withoutTransact{lockupdate.New(rdb, lockupdate.Config{})} }
-	b.RunPrograms(t, 100)
-}
-
-// withoutTransact is a Store that updates single keys only: a Transact stores what an fn has put that panics or returns an
-// error at its second call.
-type withoutTransact struct{ *lockupdate.Store }
-
-func (withoutTransact) Transact(context.Context, []rmw.Key, rmw.TxFunc) (rmw.TxResult, error) {
-	return rmw.TxResult{}, rmw.ErrUnsupported
+	newBench(proxycompat.Codis32(), lockupdate.Config{}).RunPrograms(t, 100)
 }

@@ -242,10 +242,14 @@ func (c *call) acknowledged(res rmw.Result, written bool, fields []string, in, o
 			c.violation("field %q of Result.Before is %q, fn was given %q", f, a, b)
 		}
 	}
-	disturbed := c.faulty || time.Now().Before(c.trouble) || c.crowded || c.nth > 0 || c.slept > 0 || c.step.cancel == cancelAtCommand
-	if most := 1 + len(c.step.meddle); c.calls > most && !disturbed {
+	if most := 1 + len(c.step.meddle); c.calls > most && !c.disturbed() {
 		c.violation("fn was called %d times, and the value changed %d times meanwhile", c.calls, most-1)
 	}
+}
+
+// disturbed reports whether a fault, another call or time may have been in the way.
+func (c *call) disturbed() bool {
+	return c.faulty || time.Now().Before(c.trouble) || c.crowded || c.nth > 0 || c.slept > 0 || c.cancelled
 }
 
 // inFn runs in each call of fn. result computes the value that the call will return.

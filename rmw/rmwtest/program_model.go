@@ -51,6 +51,7 @@ type part struct {
 	left   time.Duration                      // if not 0, the time that the value had left
 	edit   func(rmw.Value) rmw.Value          // nil: nothing is written
 	ttl    func(next rmw.Value) time.Duration // as Key.TTL
+	slack  time.Duration                      // the expiry may begin so much later
 }
 
 func newHistory(unit time.Duration) *history {
@@ -85,6 +86,7 @@ func (h *history) unknown(e *effect, parts ...part) {
 type register struct {
 	value       int
 	early, late time.Time // the expiry is between both; zero: none
+	slack       time.Duration
 }
 
 // world is a state that the keys may have.
@@ -301,7 +303,7 @@ func (h *history) matches(r register, p part, from, to time.Time) (register, boo
 	case p.left == rmw.NoTTL || r.late.IsZero():
 		return r, p.left == rmw.NoTTL && r.late.IsZero()
 	}
-	early, late := from.Add(p.left-2*h.unit), to.Add(p.left+2*h.unit)
+	early, late := from.Add(p.left-2*h.unit-r.slack), to.Add(p.left+2*h.unit+r.slack)
 	if early.After(r.early) {
 		r.early = early
 	}
@@ -323,9 +325,9 @@ func (h *history) write(r register, p part, from, to time.Time) register {
 	}
 	switch ttl := p.ttl(next); {
 	case ttl > 0:
-		r.early, r.late = from.Add(ttl-h.unit), to.Add(ttl+h.unit)
+		r.early, r.late, r.slack = from.Add(ttl-h.unit), to.Add(ttl+h.unit+p.slack), p.slack
 	case ttl == 0:
-		r.early, r.late = was.early, was.late
+		r.early, r.late, r.slack = was.early, was.late, was.slack
 	}
 	return r
 }

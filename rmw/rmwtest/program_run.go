@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,8 @@ const (
 	callLimit = 10 * time.Minute
 	// recovery is the time after a fault in which a Store may say that it is not available.
 	recovery = 30 * time.Second
+	// sealedFor is the time that a Transact may hide a key from readers that know nothing of it.
+	sealedFor = time.Minute
 )
 
 // run is one run of a program.
@@ -34,6 +37,7 @@ type run struct {
 	hung    bool
 	trouble time.Time // until then, the last fault may be felt
 	crowded bool
+	guarded bool // writes beside the Stores respect what a Transact has taken
 	silent  bool
 	noTx    bool
 	index   int
@@ -97,6 +101,8 @@ func (r *run) rkey(i int, ttl time.Duration) rmw.Key {
 func (r *run) step(s *step) {
 	stop := func() bool { return false }
 	r.faulty, r.hung = false, false
+	// Of a SET to a key that a Transact has taken, the order is the Transact before it. Two of them may contradict each other.
+	r.guarded = s.kind == doTransact && (s.nth > 0 || len(s.meddle) > 1)
 	if s.nth > 0 {
 		r.faulty, r.hung = s.fault.Kind != NoFault, s.fault.Kind == Hang
 		fault := s.fault
@@ -186,10 +192,28 @@ func (r *run) eachReads(key int) {
 	}
 }
 
-// look reads the storage beside the Stores.
+// look reads the storage beside the Stores. Behind a Transact, a key may need a moment; after a fault, until a late command
+// of the Transact is undone.
 func (r *run) look(key int) {
-	e := r.begin(fmt.Sprintf("the storage, after step %d", r.index))
-	v, left := r.storedUnder(key)
+	for end := time.Now().Add(sealedFor); ; r.Pass(time.Second) {
+		e := r.begin(fmt.Sprintf("the storage, after step %d", r.index))
+		v, left, err := r.Direct.Get(r.Ctx, r.names[key])
+		if err == nil {
+			r.seen(e, key, v, left)
+			return
+		}
+		if slices.Contains(r.ended, true) { // the next writer opens what its late commands seal
+			_, _ = r.check.Open().Update(r.Ctx, r.rkey(key, 0), same)
+		}
+		if !time.Now().Before(end) {
+			r.Fatalf("look at key %d in the storage: %v", key, err)
+		}
+	}
+}
+
+func same(_ context.Context, cur rmw.Value) (rmw.Value, error) { return cur, nil }
+
+func (r *run) seen(e *effect, key int, v rmw.Value, left time.Duration) {
 	if !v.Exists() {
 		left = 0
 	}
@@ -199,17 +223,8 @@ func (r *run) look(key int) {
 	r.history.end(e, part{key: key, seen: v, left: left})
 }
 
-func (r *run) storedUnder(key int) (rmw.Value, time.Duration) {
-	return r.check.stored(rmw.Key{Name: r.names[key]})
-}
-
 // write writes beside the Stores.
 func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
-	r.writeOver(key, v, ttl, part{key: key, blind: true})
-}
-
-// writeOver writes beside the Stores what depends on a value that was seen.
-func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part) {
 	if v.Exists() && v.Kind() != r.keyKinds[key] {
 		r.foreign[key] = true
 	}
@@ -217,21 +232,35 @@ func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part) {
 		ttl = rmw.NoTTL
 	}
 	r.say("_ = direct.Set(ctx, %s, %s, %s)", goText(r.names[key]), goValue(v), goDuration(ttl))
-	e := r.begin(fmt.Sprintf("direct.Set in step %d", r.index))
-	if err := r.Direct.Set(r.Ctx, r.names[key], v.WithTTL(0), ttl); err != nil {
-		r.Errorf("direct.Set: %v", err)
+	p := part{key: key, blind: true, ttl: func(rmw.Value) time.Duration { return ttl }}
+	for range 20 {
+		e := r.begin(fmt.Sprintf("direct.Set in step %d", r.index))
+		err := r.Direct.Set(r.Ctx, r.names[key], v.WithTTL(0), ttl)
+		if err == nil {
+			p.edit = func(rmw.Value) rmw.Value { return v.WithTTL(0) }
+			r.history.end(e, p)
+			return
+		}
+		// A Transact has taken the key between the commands of a Set that first deletes.
+		p.edit = func(rmw.Value) rmw.Value { return rmw.Value{} }
+		r.history.unknown(e, p)
 	}
-	p.edit = func(rmw.Value) rmw.Value { return v.WithTTL(0) }
-	p.ttl = func(rmw.Value) time.Duration { return ttl }
-	r.history.end(e, p)
+	r.Errorf("step %d: direct.Set was refused 20 times", r.index)
 }
 
 // meddle writes a value beside the Stores that a guard may fail to notice. result computes the value that fn will return.
 func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value) {
+	if r.guarded {
+		r.add(key, fmt.Sprintf("<m%d>", m.pick))
+		return
+	}
 	kind := r.keyKinds[key]
+	e := r.begin(fmt.Sprintf("direct.Get in step %d", r.index))
 	now, left, err := r.Direct.Get(r.Ctx, r.names[key])
 	if err != nil { // a Transact has the key
 		now, left = rmw.Value{}, rmw.NoTTL
+	} else {
+		r.history.end(e, part{key: key, seen: now})
 	}
 	if m.ttl != 0 {
 		left = m.ttl
@@ -265,11 +294,26 @@ func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value) {
 			next = rmw.Hash(map[string]string{"other": "kind"})
 		}
 	}
-	if err != nil {
-		r.write(key, next.WithTTL(0), left)
+	r.write(key, next.WithTTL(0), left)
+}
+
+// add changes a value beside the Stores by one command, which a key that a Transact has refuses.
+func (r *run) add(key int, id string) {
+	kind := r.keyKinds[key]
+	e := r.begin(fmt.Sprintf("direct.Append in step %d", r.index))
+	if r.Direct.Append(r.Ctx, r.rkey(key, 0), id) != nil {
 		return
 	}
-	r.writeOver(key, next.WithTTL(0), left, part{key: key, seen: now})
+	r.say("_ = direct.Append(ctx, %s, %q)", goKey(r.rkey(key, 0)), id)
+	r.history.end(e, part{
+		key: key, blind: true, ttl: func(rmw.Value) time.Duration { return 0 },
+		edit: func(cur rmw.Value) rmw.Value {
+			if kind == rmw.KindHash {
+				return cur.With(id, "x")
+			}
+			return rmw.String(cur.Text() + id + ",")
+		},
+	})
 }
 
 // closeStore closes a Store, if it can be closed.

@@ -97,6 +97,9 @@ func (c *call) judgeTx(res rmw.TxResult, err, of error, parts []txPart, keys []r
 		d := part{key: p.key, seen: p.in}
 		put := c.edits[p.key].name != "same" || c.edits[p.key].ttl != 0
 		if put && (p.out.TTL() != 0 || !p.out.Equal(p.in)) {
+			if c.disturbed() { // the expiry begins when the key is opened
+				d.slack = sealedFor
+			}
 			out, ttl := p.out, keys[p.key].TTL
 			d.edit = func(rmw.Value) rmw.Value { return out }
 			d.ttl = func(rmw.Value) time.Duration {
