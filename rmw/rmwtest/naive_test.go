@@ -63,12 +63,12 @@ func (n *naive) Read(ctx context.Context, key rmw.Key) (rmw.Value, error) {
 		lock <- struct{}{}
 		<-lock
 	}
+	v, err := n.Memory.Read(ctx, key)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if v, ok := n.cache[key.Name]; ok && n.flaw == cachesReads {
 		return v, nil
 	}
-	v, err := n.Memory.Read(ctx, key)
 	n.cache[key.Name] = v
 	return v, err
 }

@@ -69,21 +69,26 @@ func (n *naive) Transact(ctx context.Context, keys []rmw.Key, fn rmw.TxFunc) (rm
 		}
 	}
 	var puts []rmw.Change
-	for attempt := 1; attempt < 1000; attempt++ {
+	calls, counted := 0, fn
+	fn = func(ctx context.Context, tx *rmw.Tx) error {
+		calls++
+		return counted(ctx, tx)
+	}
+	for range 1000 {
 		changes, aborted, err := n.attempt(ctx, distinct, fn, puts)
 		if puts = nil; n.flaw == txKeepsPuts {
 			puts = slices.DeleteFunc(slices.Clone(changes), func(c rmw.Change) bool { return !c.Written })
 		}
 		switch {
 		case aborted != nil:
-			return rmw.TxResult{}, aborted
+			return rmw.TxResult{Attempts: calls}, aborted
 		case err == nil:
-			return rmw.TxResult{Changes: changes, Attempts: attempt}, nil
+			return rmw.TxResult{Changes: changes, Attempts: calls}, nil
 		case !errors.Is(err, errChanged):
-			return rmw.TxResult{}, n.fail("transact", keys[0], attempt, err)
+			return rmw.TxResult{Attempts: calls}, n.fail("transact", keys[0], calls, err)
 		}
 	}
-	return rmw.TxResult{}, &rmw.Error{Reason: rmw.ErrContended}
+	return rmw.TxResult{Attempts: calls}, &rmw.Error{Reason: rmw.ErrContended}
 }
 
 // attempt is one call of fn. puts are those of an earlier one.

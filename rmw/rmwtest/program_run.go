@@ -37,6 +37,7 @@ type run struct {
 	hung    bool
 	trouble time.Time // until then, the last fault may be felt
 	crowded bool
+	alone   bool // the one call that runs is an Update
 	guarded bool // writes beside the Stores respect what a Transact has taken
 	silent  bool
 	noTx    bool
@@ -101,6 +102,7 @@ func (r *run) rkey(i int, ttl time.Duration) rmw.Key {
 func (r *run) step(s *step) {
 	stop := func() bool { return false }
 	r.faulty, r.hung = false, false
+	r.alone = s.kind == doUpdate
 	// Of a SET to a key that a Transact has taken, the order is the Transact before it. Two of them may contradict each other.
 	r.guarded = s.kind == doTransact && (s.nth > 0 || len(s.meddle) > 1)
 	if s.nth > 0 {
@@ -185,10 +187,11 @@ func (r *run) passStep(s *step) {
 	}
 }
 
-// eachReads has each Store read a key.
+// eachReads has each Store read a key and peek at it.
 func (r *run) eachReads(key int) {
 	for i := range r.stores {
 		r.read(&step{kind: doRead, store: i, key: key})
+		r.read(&step{kind: doPeek, store: i, key: key})
 	}
 }
 
@@ -225,6 +228,11 @@ func (r *run) seen(e *effect, key int, v rmw.Value, left time.Duration) {
 
 // write writes beside the Stores.
 func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
+	r.writeOver(key, v, ttl, part{key: key, blind: true})
+}
+
+// writeOver writes beside the Stores what depends on a value that was seen.
+func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part) {
 	if v.Exists() && v.Kind() != r.keyKinds[key] {
 		r.foreign[key] = true
 	}
@@ -232,7 +240,7 @@ func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
 		ttl = rmw.NoTTL
 	}
 	r.say("_ = direct.Set(ctx, %s, %s, %s)", goText(r.names[key]), goValue(v), goDuration(ttl))
-	p := part{key: key, blind: true, ttl: func(rmw.Value) time.Duration { return ttl }}
+	p.ttl = func(rmw.Value) time.Duration { return ttl }
 	for range 20 {
 		e := r.begin(fmt.Sprintf("direct.Set in step %d", r.index))
 		err := r.Direct.Set(r.Ctx, r.names[key], v.WithTTL(0), ttl)
@@ -244,6 +252,7 @@ func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
 		// A Transact has taken the key between the commands of a Set that first deletes.
 		p.edit = func(rmw.Value) rmw.Value { return rmw.Value{} }
 		r.history.unknown(e, p)
+		p = part{key: key, blind: true, ttl: p.ttl}
 	}
 	r.Errorf("step %d: direct.Set was refused 20 times", r.index)
 }
@@ -294,7 +303,11 @@ func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value) {
 			next = rmw.Hash(map[string]string{"other": "kind"})
 		}
 	}
-	r.write(key, next.WithTTL(0), left)
+	over := part{key: key, blind: true}
+	if err == nil && r.alone {
+		over = part{key: key, seen: now}
+	}
+	r.writeOver(key, next.WithTTL(0), left, over)
 }
 
 // add changes a value beside the Stores by one command, which a key that a Transact has refuses.

@@ -1,6 +1,7 @@
 package rmwtest
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -84,6 +85,9 @@ var flaws = []string{
 	"c13 a panic in the second call leaves the key locked",
 }
 
+// controlBudget is the number of programs that find each flaw.
+const controlBudget = 5000
+
 // quick are flaws, one of each family, that few programs find.
 var quick = []string{"f05", "g07", "g12", "k02", "t03", "h01", "v04", "c13"}
 
@@ -91,7 +95,7 @@ var quick = []string{"f05", "g07", "g12", "k02", "t03", "h01", "v04", "c13"}
 func TestProgramsFindFlaws(t *testing.T) {
 	for _, flaw := range flaws {
 		if slices.Contains(quick, flaw[:3]) {
-			t.Run(flaw[:3], func(t *testing.T) { findFlaw(t, flaw, 1) })
+			t.Run(flaw[:3], func(t *testing.T) { findFlaw(t, flaw, faultyTarget(flaw), 1) })
 		}
 	}
 }
@@ -104,15 +108,27 @@ func TestLongProgramsFindFlaws(t *testing.T) {
 		seeds = 3
 	}
 	for _, flaw := range flaws {
-		t.Run(flaw[:3], func(t *testing.T) { findFlaw(t, flaw, seeds) })
+		t.Run(flaw[:3], func(t *testing.T) { findFlaw(t, flaw, faultyTarget(flaw), seeds) })
+	}
+	for _, f := range slices.Sorted(maps.Keys(controls)) {
+		t.Run(string(f), func(t *testing.T) { findFlaw(t, string(f), naiveTarget(f), seeds) })
 	}
 }
 
-func findFlaw(t *testing.T, flaw string, seeds int) {
+func naiveTarget(f flaw) func(*testing.T) Target {
+	return func(t *testing.T) Target {
+		m := NewMemory()
+		n := newNaive(m, f)
+		t.Cleanup(func() { close(n.end) })
+		return Target{Open: func() rmw.Store { return n }, Direct: m, Faults: m}
+	}
+}
+
+func findFlaw(t *testing.T, flaw string, open func(*testing.T) Target, seeds int) {
 	t.Helper()
 	var tried []int
 	for seed := range seeds {
-		if found := search(t, faultyTarget(flaw), uint64(1+1_000_000*seed), 5000, "0s"); found != nil {
+		if found := search(t, open, uint64(1+1_000_000*seed), controlBudget, "0s"); found != nil {
 			tried = append(tried, found.Tried)
 		}
 	}
