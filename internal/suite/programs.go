@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -21,6 +22,11 @@ type Search[P any] struct {
 	Draw func(t *rapid.T) P
 	// Run runs a program in a testing/synctest bubble and returns the violations.
 	Run func(t *testing.T, program P) error
+	// Shorter returns programs that are a little shorter than one that fails. If it is nil, package rapid looks for them, by
+	// smaller draws.
+	Shorter func(program P) []P
+	// Source returns a program as Go, also while it runs. It may be nil.
+	Source func(program P) string
 }
 
 // Found is a program that the subject runs wrong, the shortest that was found.
@@ -43,7 +49,11 @@ func (s Search[P]) Find(t *testing.T) *Found[P] {
 	if shrink == "" {
 		shrink = "5s"
 	}
-	defer set("rapid.shrinktime", shrink, "30s")()
+	if s.Shorter != nil {
+		defer set("rapid.shrinktime", "0s", "30s")()
+	} else {
+		defer set("rapid.shrinktime", shrink, "30s")()
+	}
 	var found *Found[P]
 	tried := 0
 	r := &recorder{T: t}
@@ -52,19 +62,42 @@ func (s Search[P]) Find(t *testing.T) *Found[P] {
 		if found == nil {
 			tried++
 		}
-		if err := bubbled(t, program, s.Run); err != nil {
+		if err := s.bubbled(t, program); err != nil {
 			found = &Found[P]{Program: program, Err: err, Tried: tried}
 			rt.FailNow()
 		}
 	})
 	if found != nil {
 		found.Seed = r.seed
+		limit, _ := time.ParseDuration(shrink)
+		s.shorten(t, found, limit)
 	}
 	return found
 }
 
+// shorten replaces the program by shorter ones that fail, until none does, or the time is over.
+func (s Search[P]) shorten(t *testing.T, found *Found[P], limit time.Duration) {
+	t.Helper()
+	if s.Shorter == nil {
+		return
+	}
+	for began, again := time.Now(), true; again; {
+		again = false
+		for _, program := range s.Shorter(found.Program) {
+			if time.Since(began) > limit {
+				return
+			}
+			if err := s.bubbled(t, program); err != nil {
+				found.Program, found.Err, again = program, err, true
+				break
+			}
+		}
+	}
+}
+
 // bubbled runs a program in a bubble of its own.
-func bubbled[P any](t *testing.T, program P, run func(t *testing.T, program P) error) (err error) {
+func (s Search[P]) bubbled(t *testing.T, program P) (err error) {
+	t.Helper()
 	defer func() {
 		if p := recover(); p != nil {
 			err = errors.Join(err, fmt.Errorf("after the program: %v\n%s", p, bubble()))
@@ -73,7 +106,12 @@ func bubbled[P any](t *testing.T, program P, run func(t *testing.T, program P) e
 			}
 		}
 	}()
-	Fake(t, "programs", func(t *testing.T) { err = run(t, program) })
+	fake(t, "programs", func(t *testing.T) { err = s.Run(t, program) }, fakeLimit, func(message string) {
+		if s.Source != nil {
+			message = s.Source(program) + "\n" + message
+		}
+		panic(message)
+	})
 	return err
 }
 

@@ -23,40 +23,30 @@ type call struct {
 	calls     int
 	cancelled bool
 	slept     time.Duration
-	quiet     bool
+	out       *code   // that of the call
+	fns       []*code // what happens in each call of fn
+	cancelAt  int
 	wasClosed bool
 	stop      func() bool
 }
 
 // call begins a call of a Store.
-func (r *run) call(ctx context.Context, s *step, op string) *call {
-	c := &call{run: r, step: s, parent: ctx, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), wasClosed: r.closed[s.store],
-		quiet: r.crowded || r.silent}
+func (r *run) call(ctx context.Context, s *step, op string, out *code) *call {
+	c := &call{run: r, step: s, parent: ctx, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), wasClosed: r.closed[s.store], out: out}
 	c.ctx, c.cancel = context.WithTimeout(context.WithValue(ctx, ctxKey{}, s), callLimit)
 	c.stop = func() bool { return false }
 	switch {
 	case s.cancel == cancelBefore:
-		c.print("ctx, cancel := context.WithCancel(ctx); cancel()")
 		c.cancelled = true
 		c.cancel()
-	case s.cancel == cancelInFn:
-		c.print("ctx, cancel := context.WithCancel(ctx)")
 	case s.cancel == cancelAtCommand && r.Faults != nil:
-		n := max(s.nth, 1+s.edit.pick%3)
-		c.print("ctx, cancel := context.WithCancel(ctx)")
-		c.print("stop = faults.Arm(%d, rmwtest.Fault{Do: cancel})", n)
+		c.cancelAt = max(s.nth, 1+s.edit.pick%3)
 		c.cancelled = true
 		r.faulty = false
-		c.stop = r.Faults.Arm(n, Fault{Do: c.cancel})
+		c.stop = r.Faults.Arm(c.cancelAt, Fault{Do: c.cancel})
 	}
 	c.effect = r.begin(fmt.Sprintf("step %d: %s.%s of key %d", r.index, r.storeName(s.store), op, s.key))
 	return c
-}
-
-func (c *call) print(format string, args ...any) {
-	if !c.quiet {
-		c.say(format, args...)
-	}
 }
 
 // violation records a violation by the call.
@@ -65,22 +55,19 @@ func (c *call) violation(format string, args ...any) {
 }
 
 // read runs a Read or a Peek.
-func (r *run) read(s *step) { r.readIn(r.Ctx, s) }
-
-func (r *run) readIn(ctx context.Context, s *step) {
-	c := r.call(ctx, s, "Read")
+func (r *run) read(ctx context.Context, s *step, out *code) {
+	c := r.call(ctx, s, "Read", out)
 	defer c.cancel()
 	var v rmw.Value
 	var left time.Duration
 	var err error
 	p, ok := rmw.As[rmw.Peeker](r.stores[s.store])
 	if ok && s.kind == doPeek {
-		c.print("v, left, err = %s.Peek(ctx, %s)", r.storeName(s.store), goKey(c.key))
 		v, left, err = p.Peek(c.ctx, c.key)
 	} else {
-		c.print("v, err = %s.Read(ctx, %s)", r.storeName(s.store), goKey(c.key))
 		v, err = r.stores[s.store].Read(c.ctx, c.key)
 	}
+	c.writeRead(ok && s.kind == doPeek, v, err)
 	switch {
 	case err == nil && c.wasClosed:
 		c.violation("Read returned no error after Close")
@@ -98,17 +85,16 @@ func (r *run) readIn(ctx context.Context, s *step) {
 }
 
 // update runs an Update.
-func (r *run) update(s *step) { r.updateIn(r.Ctx, s) }
-
-func (r *run) updateIn(ctx context.Context, s *step) {
-	c := r.call(ctx, s, "Update")
+func (r *run) update(ctx context.Context, s *step, out *code) {
+	c := r.call(ctx, s, "Update", out)
 	defer c.cancel()
-	var in, out rmw.Value
-	var of error // fn's own
+	var in, next rmw.Value
+	var of, err error // fn's own, and Update's
 	returned := false
 	end := endings()[s.ending]
 	defer func() {
 		p := recover()
+		c.writeUpdate(end, next, err)
 		switch {
 		case p != nil && (end.panic == nil || p != end.panic || c.calls < s.at):
 			c.violation("Update panicked: %v", p)
@@ -116,21 +102,18 @@ func (r *run) updateIn(ctx context.Context, s *step) {
 			c.violation("Update ended its goroutine")
 		}
 	}()
-	c.print("calls = 0")
-	c.print("res, err = %s.Update(ctx, %s, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {", r.storeName(s.store), goKey(c.key))
-	c.print("\tcalls++")
-	res, err := r.stores[s.store].Update(c.ctx, c.key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
-		c.calls++
+	var res rmw.Result
+	res, err = r.stores[s.store].Update(c.ctx, c.key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {
+		c.begin()
 		in = driver.Untraced(cur)
-		out, of = s.edit.apply(c.key.Kind, in), nil
+		next, of = s.edit.apply(c.key.Kind, in), nil
 		c.inFn(ctx, func(rmw.Value) rmw.Value {
 			if s.edit.name == "increment" {
-				return out
+				return next
 			}
-			return out.WithTTL(0)
+			return next.WithTTL(0)
 		})
 		if c.calls >= s.at && s.ending > 0 {
-			c.print("\tif calls >= %d { /* end: */ %s }", s.at, end.code)
 			switch {
 			case end.panic != nil:
 				panic(end.panic)
@@ -140,21 +123,24 @@ func (r *run) updateIn(ctx context.Context, s *step) {
 			of = end.err
 			return rmw.Value{}, of
 		}
+		if s.edit.name == "twin" {
+			c.fn().add("return %s, nil", s.edit.code(c.key.Kind, next))
+		}
 		return s.edit.apply(c.key.Kind, cur), nil
 	})
 	returned = true
 	c.stop()
-	c.print("\treturn %s, nil", s.edit.code(c.key.Kind, out))
-	c.print("}) // %d calls of fn: %v", c.calls, errText(err))
-	c.judgeUpdate(res, err, of, in, out)
+	c.judgeUpdate(res, err, of, in, next)
 }
 
-func errText(err error) string {
-	if err == nil {
-		return "stored"
-	}
-	return err.Error()
+// begin begins a call of fn.
+func (c *call) begin() {
+	c.calls++
+	c.fns = append(c.fns, new(code))
 }
+
+// fn is the code of the present call of fn.
+func (c *call) fn() *code { return c.fns[len(c.fns)-1] }
 
 // judgeUpdate compares the answer of an Update with the last call of fn.
 func (c *call) judgeUpdate(res rmw.Result, err, of error, in, out rmw.Value) {
@@ -267,19 +253,15 @@ func (c *call) inFn(ctx context.Context, result func(rmw.Value) rmw.Value) {
 		c.violation("fn was called after Close")
 	}
 	if c.calls <= len(c.step.meddle) {
-		c.print("\tif calls == %d {", c.calls)
 		m := c.step.meddle[c.calls-1]
 		key := c.step.key
 		if c.step.kind == doTransact {
 			key = m.key
 		}
-		c.run.meddle(m, key, result)
-		c.print("\t}")
+		c.run.meddle(m, key, result, c.fn())
 	}
 	if c.pass > 0 {
-		if c.calls == 1 {
-			c.print("\ttime.Sleep(%s)", goDuration(c.pass))
-		}
+		c.fn().add("time.Sleep(%s)", goDuration(c.pass))
 		c.slept += c.pass
 		time.Sleep(c.pass)
 	}
@@ -291,22 +273,22 @@ func (c *call) inFn(ctx context.Context, result func(rmw.Value) rmw.Value) {
 // once runs in the call of fn that step.at names.
 func (c *call) once(ctx context.Context) {
 	if c.close {
-		c.print("\tgo %s.(io.Closer).Close(); time.Sleep(time.Second)", c.storeName(c.store))
-		c.Go(func() { c.closeStore(c.store, true) })
+		c.fn().add("go %s.(io.Closer).Close()\ntime.Sleep(time.Second)", c.storeName(c.store))
+		c.Go(func() { c.closeStore(c.store, nil) })
 		c.ended[c.store] = true
 		time.Sleep(time.Second)
 		c.slept += time.Second
 	}
 	switch c.nested {
 	case 1:
-		c.readIn(ctx, &step{kind: doRead, store: c.store, key: (c.step.key + 1) % 3})
+		c.read(ctx, &step{kind: doRead, store: c.store, key: (c.step.key + 1) % 3}, c.fn())
 	case 2:
 		other := &step{kind: doUpdate, store: c.store, key: (c.step.key + 1) % 3, at: 1}
 		other.edit = edit{name: "append", id: fmt.Sprintf("%sin%d", c.step.edit.id, c.calls)}
-		c.updateIn(ctx, other)
+		c.update(ctx, other, c.fn())
 	}
 	if c.step.cancel == cancelInFn {
-		c.print("\tif calls == %d { cancel() }", c.calls)
+		c.fn().add("cancel()")
 		c.cancelled = true
 		c.cancel()
 		if !c.Within(soon, ctx.Done()) {

@@ -18,6 +18,7 @@ type program struct {
 	names    []string
 	keyKinds []rmw.Kind
 	steps    []step
+	ends     bool // behind the steps; if not, each Store then reads and updates each key
 }
 
 // stepKind is the kind of a step.
@@ -164,7 +165,7 @@ func (e edit) code(kind rmw.Kind, last rmw.Value) string {
 	case "without":
 		s = `cur.Without("f")`
 	case "move":
-		s = `moveField(cur, "f", "g")`
+		s = "moveField(cur)"
 	case "len":
 		s = fmt.Sprintf("cur.With(%q, strconv.Itoa(cur.Len()))", e.id)
 	default:
@@ -196,7 +197,7 @@ func endings() []ending {
 	for name, err := range reasons() {
 		all = append(all, ending{err: err, code: name})
 	}
-	return append(all, ending{err: &rmw.Error{Path: "fn", Reason: rmw.ErrContended}, code: "&rmw.Error{Reason: rmw.ErrContended}"})
+	return append(all, ending{err: &rmw.Error{Path: "fn", Reason: rmw.ErrContended}, code: `&rmw.Error{Path: "fn", Reason: rmw.ErrContended}`})
 }
 
 // reasons are the errors of package rmw, in order.

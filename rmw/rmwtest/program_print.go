@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -30,7 +31,7 @@ func goValue(v rmw.Value) string {
 	case v.Kind() == rmw.KindString:
 		return "rmw.String(" + goText(v.Text()) + ")"
 	case v.Len() > 50:
-		return fmt.Sprintf("manyFields(%d)", v.Len())
+		return goWide(v)
 	}
 	var b strings.Builder
 	b.WriteString("rmw.Hash(map[string]string{")
@@ -42,6 +43,24 @@ func goValue(v rmw.Value) string {
 		b.WriteString(goText(name) + ": " + goText(text))
 	}
 	return b.String() + "})"
+}
+
+// goWide prints a large hash as Go, by its difference to one of manyFields.
+func goWide(v rmw.Value) string {
+	all, common := twin.Values(rmw.KindHash)
+	wide := all[common]
+	text := fmt.Sprintf("manyFields(%d)", wide.Len())
+	for name, value := range v.All() {
+		if old, ok := wide.Field(name); !ok || old != value {
+			text += ".With(" + goText(name) + ", " + goText(value) + ")"
+		}
+	}
+	for name := range wide.All() {
+		if _, ok := v.Field(name); !ok {
+			text += ".Without(" + goText(name) + ")"
+		}
+	}
+	return text
 }
 
 // goText prints a text as Go. Long runs of one byte become a call of strings.Repeat.
@@ -83,6 +102,17 @@ func goDuration(d time.Duration) string {
 		return fmt.Sprintf("%d*time.Millisecond", d/time.Millisecond)
 	}
 	return strconv.FormatInt(int64(d), 10)
+}
+
+// goFault prints the fields of a fault as Go. direct has what its Do does.
+func goFault(f Fault, direct *code) string {
+	switch f.Kind {
+	case NoFault:
+		return "Do: func() {\n" + strings.Join(direct.all(), "\n") + "\n}"
+	case Late:
+		return "Kind: rmwtest.Late, Delay: " + goDuration(f.Delay)
+	}
+	return "Kind: rmwtest." + [...]string{"NoFault", "RequestLost", "ReplyLost", "Hang", "Late"}[f.Kind]
 }
 
 // goKey prints a key as Go.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/suite"
@@ -39,20 +38,17 @@ type run struct {
 	crowded bool
 	alone   bool // the one call that runs is an Update
 	guarded bool // writes beside the Stores respect what a Transact has taken
-	silent  bool
 	noTx    bool
 	index   int
 
-	printing sync.Mutex
-	lines    []string
+	code *code // nil: the step is not written
 }
 
-// runProgram runs a program and returns the violations, and the program as Go.
-func runProgram(target Target, p program) (lines []string, err error) {
-	var r *run
-	err = suite.Run(context.Background(), 365*24*time.Hour, func(ck *suite.Check) {
+// runProgram runs a program, writes it as Go, and returns the violations.
+func runProgram(target Target, p program, out *code) error {
+	return suite.Run(context.Background(), 365*24*time.Hour, func(ck *suite.Check) {
 		c := &check{Target: target, Check: ck, clause: "programs"}
-		r = &run{check: c, program: p, history: newHistory(target.ExpiryUnit), foreign: map[int]bool{}}
+		r := &run{check: c, program: p, history: newHistory(target.ExpiryUnit), foreign: map[int]bool{}, code: out}
 		for range 2 {
 			r.open()
 		}
@@ -63,11 +59,11 @@ func runProgram(target Target, p program) (lines []string, err error) {
 				break
 			}
 		}
-		if ck.Violations() == 0 {
+		if ck.Violations() == 0 && !p.ends {
 			r.last()
 		}
 		for i := range r.stores {
-			r.closeStore(i, true)
+			r.closeStore(i, nil)
 		}
 		if ck.Violations() == 0 {
 			if violation := r.history.check(); violation != "" {
@@ -75,21 +71,10 @@ func runProgram(target Target, p program) (lines []string, err error) {
 			}
 		}
 	})
-	if r == nil {
-		return nil, err
-	}
-	return r.lines, err
 }
 
 func (r *run) open() {
 	r.stores, r.closed, r.ended = append(r.stores, r.check.Open()), append(r.closed, false), append(r.ended, false)
-}
-
-// say adds a line to the program as Go.
-func (r *run) say(format string, args ...any) {
-	r.printing.Lock()
-	defer r.printing.Unlock()
-	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
 func (r *run) storeName(i int) string { return string(rune('a' + i)) }
@@ -105,33 +90,36 @@ func (r *run) step(s *step) {
 	r.alone = s.kind == doUpdate
 	// Of a SET to a key that a Transact has taken, the order is the Transact before it. Two of them may contradict each other.
 	r.guarded = s.kind == doTransact && (s.nth > 0 || len(s.meddle) > 1)
-	if s.nth > 0 {
-		r.faulty, r.hung = s.fault.Kind != NoFault, s.fault.Kind == Hang
-		fault := s.fault
-		if fault.Kind == NoFault && s.cancel != cancelAtCommand {
-			fault.Do = func() { r.meddle(s.meet, s.key, nil) }
-			r.say("stop = faults.Arm(%d, rmwtest.Fault{Do: func() { /* the next write of direct */ }})", s.nth)
-		} else if fault.Kind != NoFault {
-			r.say("stop = faults.Arm(%d, rmwtest.Fault{Kind: rmwtest.%s})", s.nth, faultName(fault.Kind))
+	whole, direct, struck := r.code, new(code), false
+	r.code = new(code)
+	if fault := s.fault; s.nth > 0 && s.cancel != cancelAtCommand {
+		r.faulty, r.hung = fault.Kind != NoFault, fault.Kind == Hang
+		if fault.Kind == NoFault {
+			fault.Do = func() { r.meddle(s.meet, s.key, nil, direct) }
 		}
-		if s.cancel != cancelAtCommand {
-			stop = r.Faults.Arm(s.nth, fault)
-		}
+		stop = r.Faults.Arm(s.nth, fault)
 	}
 	r.within(s, func() { r.do(s) })
 	if !r.faulty {
-		stop() // a write beside the Stores, by several commands, is over then
+		struck = stop() // a write beside the Stores, by several commands, is over then
 	}
 	if s.kind == doTransact && !r.noTx {
+		r.code.add("time.Sleep(%s)", goDuration(soon))
 		r.Pass(soon) // behind its answer, its keys may need a moment
 	}
+	if r.faulty || struck {
+		whole.add("{\nstop := faults.Arm(%d, rmwtest.Fault{%s})", s.nth, goFault(s.fault, direct))
+		r.code.add("stop()\n}")
+	}
+	whole.take(r.code.all())
+	r.code = whole
 	if s.kind == doUpdate || s.kind == doTransact || s.kind == doSet || s.kind == doPass {
 		for i := range r.names[:3] {
 			r.look(i)
 		}
 	}
-	stop()
 	if r.faulty {
+		stop()
 		r.trouble = time.Now().Add(recovery)
 	}
 	r.faulty, r.hung = false, false
@@ -152,9 +140,9 @@ func (r *run) within(s *step, do func()) {
 func (r *run) do(s *step) {
 	switch s.kind {
 	case doUpdate:
-		r.update(s)
+		r.update(r.Ctx, s, r.code)
 	case doRead, doPeek:
-		r.read(s)
+		r.read(r.Ctx, s, r.code)
 	case doSet:
 		r.write(s.key, s.edit.content(r.keyKinds[s.key], rmw.Value{}), s.edit.ttl)
 	case doPass:
@@ -164,8 +152,8 @@ func (r *run) do(s *step) {
 	case doCrowd:
 		r.crowd(s)
 	case doClose:
-		r.closeStore(s.store, false)
-		r.closeStore(s.store, false)
+		r.closeStore(s.store, r.code)
+		r.closeStore(s.store, r.code)
 	}
 }
 
@@ -182,7 +170,7 @@ func (r *run) passStep(s *step) {
 		defer r.eachReads(s.key)
 	}
 	if d > 0 {
-		r.say("time.Sleep(%s)", goDuration(d))
+		r.code.add("time.Sleep(%s)", goDuration(d))
 		time.Sleep(d)
 	}
 }
@@ -190,8 +178,9 @@ func (r *run) passStep(s *step) {
 // eachReads has each Store read a key and peek at it.
 func (r *run) eachReads(key int) {
 	for i := range r.stores {
-		r.read(&step{kind: doRead, store: i, key: key})
-		r.read(&step{kind: doPeek, store: i, key: key})
+		for _, kind := range []stepKind{doRead, doPeek} {
+			r.read(r.Ctx, &step{kind: kind, store: i, key: key}, r.code)
+		}
 	}
 }
 
@@ -228,18 +217,18 @@ func (r *run) seen(e *effect, key int, v rmw.Value, left time.Duration) {
 
 // write writes beside the Stores.
 func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
-	r.writeOver(key, v, ttl, part{key: key, blind: true})
+	r.writeOver(key, v, ttl, part{key: key, blind: true}, r.code)
 }
 
 // writeOver writes beside the Stores what depends on a value that was seen.
-func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part) {
+func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part, out *code) {
 	if v.Exists() && v.Kind() != r.keyKinds[key] {
 		r.foreign[key] = true
 	}
 	if ttl == 0 {
 		ttl = rmw.NoTTL
 	}
-	r.say("_ = direct.Set(ctx, %s, %s, %s)", goText(r.names[key]), goValue(v), goDuration(ttl))
+	out.add("_ = direct.Set(ctx, %s, %s, %s)", goText(r.names[key]), goValue(v), goDuration(ttl))
 	p.ttl = func(rmw.Value) time.Duration { return ttl }
 	for range 20 {
 		e := r.begin(fmt.Sprintf("direct.Set in step %d", r.index))
@@ -258,9 +247,9 @@ func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part) {
 }
 
 // meddle writes a value beside the Stores that a guard may fail to notice. result computes the value that fn will return.
-func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value) {
+func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value, out *code) {
 	if r.guarded {
-		r.add(key, fmt.Sprintf("<m%d>", m.pick))
+		r.add(key, fmt.Sprintf("<m%d>", m.pick), out)
 		return
 	}
 	kind := r.keyKinds[key]
@@ -307,17 +296,17 @@ func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value) {
 	if err == nil && r.alone {
 		over = part{key: key, seen: now}
 	}
-	r.writeOver(key, next.WithTTL(0), left, over)
+	r.writeOver(key, next.WithTTL(0), left, over, out)
 }
 
 // add changes a value beside the Stores by one command, which a key that a Transact has refuses.
-func (r *run) add(key int, id string) {
+func (r *run) add(key int, id string, out *code) {
 	kind := r.keyKinds[key]
 	e := r.begin(fmt.Sprintf("direct.Append in step %d", r.index))
 	if r.Direct.Append(r.Ctx, r.rkey(key, 0), id) != nil {
 		return
 	}
-	r.say("_ = direct.Append(ctx, %s, %q)", goKey(r.rkey(key, 0)), id)
+	out.add("_ = direct.Append(ctx, %s, %q)", goKey(r.rkey(key, 0)), id)
 	r.history.end(e, part{
 		key: key, blind: true, ttl: func(rmw.Value) time.Duration { return 0 },
 		edit: func(cur rmw.Value) rmw.Value {
@@ -330,15 +319,13 @@ func (r *run) add(key int, id string) {
 }
 
 // closeStore closes a Store, if it can be closed.
-func (r *run) closeStore(i int, quiet bool) {
+func (r *run) closeStore(i int, out *code) {
 	c, ok := rmw.As[io.Closer](r.stores[i])
 	if !ok {
 		return
 	}
 	r.ended[i] = true
-	if !quiet {
-		r.say("_ = %s.(io.Closer).Close()", r.storeName(i))
-	}
+	out.add("_ = %s.(io.Closer).Close()", r.storeName(i))
 	if err := c.Close(); err != nil {
 		r.Errorf("Close: %v", err)
 	}
@@ -347,17 +334,16 @@ func (r *run) closeStore(i int, quiet bool) {
 
 // last requires that everything works again, with the same Stores and a new one.
 func (r *run) last() {
-	r.say("time.Sleep(time.Minute)\n// And now each Store reads and updates each key.")
-	r.silent = true
+	r.writeLast()
 	time.Sleep(time.Minute)
 	r.trouble = time.Time{}
 	r.open()
 	for i := range r.stores {
 		for k := range r.names[:3] {
 			s := &step{kind: doRead, store: i, key: k}
-			r.within(s, func() { r.read(s) })
+			r.within(s, func() { r.read(r.Ctx, s, nil) })
 			s = &step{kind: doUpdate, store: i, key: k, at: 1, edit: edit{name: "append", id: fmt.Sprintf("<end%d>", i)}}
-			r.within(s, func() { r.update(s) })
+			r.within(s, func() { r.update(r.Ctx, s, nil) })
 			r.look(k)
 		}
 	}
@@ -422,8 +408,4 @@ func (r *run) hides(err error, values ...rmw.Value) {
 			}
 		}
 	}
-}
-
-func faultName(k FaultKind) string {
-	return [...]string{"NoFault", "RequestLost", "ReplyLost", "Hang", "Late"}[k]
 }

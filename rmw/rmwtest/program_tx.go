@@ -23,14 +23,20 @@ func (r *run) transact(s *step) {
 	if r.noTx {
 		return
 	}
-	c := r.call(r.Ctx, s, "Transact")
+	c := r.call(r.Ctx, s, "Transact", r.code)
 	defer c.cancel()
 	var parts []txPart
-	var of error
+	var of, err error // fn's own, and Transact's
 	returned := false
 	end := endings()[s.ending]
+	keys := []rmw.Key{r.rkey(0, s.ttl), r.rkey(1, 0), r.rkey(2, 0)}
+	order := [][]int{{0, 1, 2}, {1, 0}, {0, 1}, {2, 0, 1}}[s.edit.pick%4]
 	defer func() {
 		p := recover()
+		if r.noTx {
+			return
+		}
+		c.writeTransact(end, parts, order, keys, err)
 		switch {
 		case p != nil && (end.panic == nil || p != end.panic || c.calls < s.at):
 			c.violation("Transact panicked: %v", p)
@@ -38,30 +44,22 @@ func (r *run) transact(s *step) {
 			c.violation("Transact ended its goroutine")
 		}
 	}()
-	named := []rmw.Key{r.rkey(0, s.ttl), r.rkey(1, 0)}
-	third := r.rkey(2, 0)
-	order := [][]int{{0, 1, 2}, {1, 0}, {0, 1}, {2, 0, 1}}[s.edit.pick%4]
-	keys := []rmw.Key{named[0], named[1], third}
-	c.print("calls = 0")
-	c.print("_, err = rmw.Transact(ctx, %s, func(ctx context.Context, tx *rmw.Tx) error {\n\tcalls++", r.storeName(s.store))
-	res, err := rmw.Transact(c.ctx, r.stores[s.store], func(ctx context.Context, tx *rmw.Tx) error {
-		c.calls++
+	var res rmw.TxResult
+	res, err = rmw.Transact(c.ctx, r.stores[s.store], func(ctx context.Context, tx *rmw.Tx) error {
+		c.begin()
 		parts, of = nil, nil
 		for i, k := range order {
 			in := tx.Get(keys[k])
-			c.print("\ttx.Get(%s) // %s", goKey(keys[k]), brief(in))
 			if i == 0 { // between two Gets
 				c.inFn(ctx, func(now rmw.Value) rmw.Value { return s.edits[k].apply(r.keyKinds[k], now) })
 			}
 			out := s.edits[k].apply(r.keyKinds[k], in)
 			parts = append(parts, txPart{k, in.WithTrace(nil), out.WithTrace(nil)})
 			if s.edits[k].name != "same" || s.edits[k].ttl != 0 {
-				c.print("\ttx.Put(%s, %s)", goKey(keys[k]), goValue(out.WithTrace(nil)))
 				tx.Put(keys[k], out)
 			}
 		}
 		if c.calls >= s.at && s.ending > 0 {
-			c.print("\tif calls >= %d { /* end: */ %s }", s.at, end.code)
 			switch {
 			case end.panic != nil:
 				panic(end.panic)
@@ -71,10 +69,9 @@ func (r *run) transact(s *step) {
 			of = end.err
 		}
 		return of
-	}, named...)
+	}, keys[:2]...)
 	returned = true
 	c.stop()
-	c.print("\treturn nil\n}, %s, %s) // %d calls of fn: %v", goKey(named[0]), goKey(named[1]), c.calls, errText(err))
 	if errors.Is(err, rmw.ErrUnsupported) && c.calls == 0 {
 		r.noTx = true
 		return
@@ -160,7 +157,7 @@ func (r *run) crowd(s *step) {
 		r.names = append(r.names, fmt.Sprintf("%scrowd:%d:%d", r.names[0], r.index, i))
 		r.keyKinds = append(r.keyKinds, r.keyKinds[s.key])
 	}
-	r.say("// %d goroutines update %d keys at once", s.crowd, s.spread)
+	r.writeCrowd(s)
 	r.crowded = true
 	defer func() {
 		r.crowded = false
@@ -183,10 +180,10 @@ func (r *run) crowd(s *step) {
 		all = append(all, r.Go(func() {
 			time.Sleep(delay)
 			if one.kind == doRead {
-				r.read(one)
+				r.read(r.Ctx, one, nil)
 				return
 			}
-			r.update(one)
+			r.update(r.Ctx, one, nil)
 		}))
 	}
 	for _, done := range all {

@@ -1,7 +1,6 @@
 package rmwtest
 
 import (
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -34,13 +33,13 @@ func RunPrograms(t *testing.T, open func(t *testing.T) Target, programs int) {
 		return
 	}
 	t.Errorf("this program breaks the contract (of %d programs the last; -rapid.seed=%d draws it first):\n\n%s\n\n%v",
-		found.Tried, found.Seed, found.Program.text, found.Err)
+		found.Tried, found.Seed, found.Program.code.source(), found.Err)
 }
 
-// played is a program with its text as Go.
+// played is a program that writes itself as Go while it runs.
 type played struct {
 	program
-	text string
+	code *code
 }
 
 func search(t *testing.T, open func(t *testing.T) Target, seed uint64, programs int, shrink string) *suite.Found[*played] {
@@ -51,11 +50,15 @@ func search(t *testing.T, open func(t *testing.T) Target, seed uint64, programs 
 		Seed: seed, Programs: programs, Shrink: shrink,
 		Draw: func(rt *rapid.T) *played { return &played{program: drawProgram(rt, target)} },
 		Run: func(t *testing.T, p *played) error {
-			lines, err := runProgram(open(t), p.program)
-			if err != nil {
-				p.text = strings.Join(lines, "\n")
-			}
-			return err
+			p.code = new(code)
+			return runProgram(open(t), p.program, p.code)
 		},
+		Shorter: func(p *played) (all []*played) {
+			for shorter := range p.shorter() {
+				all = append(all, &played{program: shorter})
+			}
+			return all
+		},
+		Source: func(p *played) string { return p.code.source() },
 	}.Find(t)
 }

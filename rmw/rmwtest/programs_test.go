@@ -1,12 +1,16 @@
 package rmwtest
 
 import (
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/rmw"
@@ -130,6 +134,8 @@ func findFlaw(t *testing.T, flaw string, open func(*testing.T) Target, seeds int
 	for seed := range seeds {
 		if found := search(t, open, uint64(1+1_000_000*seed), controlBudget, "0s"); found != nil {
 			tried = append(tried, found.Tried)
+			_, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+found.Program.code.source(), 0)
+			require.NoError(t, err, "the program is no Go")
 		}
 	}
 	if len(tried) < seeds {
