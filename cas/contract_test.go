@@ -13,6 +13,7 @@ import (
 
 	"github.com/unwatch/unwatch/cas"
 	"github.com/unwatch/unwatch/internal/testing/contract"
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/proxycompat"
 	"github.com/unwatch/unwatch/proxycompat/proxytest"
 	"github.com/unwatch/unwatch/rmw"
@@ -100,11 +101,12 @@ func TestWhereWatchDoesNotWork(t *testing.T) {
 	}
 }
 
-func TestPrograms(t *testing.T) {
-	b := contract.Bench{
+// Store keeps the contract in many programs.
+func TestLongPrograms(t *testing.T) {
+	long.Only(t)
+	contract.Bench{
 		Proxy:   proxytest.Config{Profile: proxycompat.Redis(), InMemory: true},
 		Open:    func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
 		OneSlot: true,
-	}
-	b.RunPrograms(t, 200)
+	}.RunPrograms(t, 1000)
 }

@@ -35,7 +35,7 @@ func TestLongContract(t *testing.T) {
 			}
 			t.Parallel()
 			rmwtest.RunFake(t, func(t *testing.T) rmwtest.Target {
-				if name == "flips" && strings.Contains(t.Name(), "/tx-") {
+				if name == "flips" && (strings.Contains(t.Name(), "/tx-") || strings.Contains(t.Name(), "/programs")) {
 					return paths.Moving(t, flips{Thawed: true})
 				}
 				return paths.Moving(t, stage)

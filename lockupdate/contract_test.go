@@ -27,6 +27,8 @@ func newBench(profile *proxycompat.Profile, cfg lockupdate.Config) contract.Benc
 	b := contract.Bench{
 		Proxy: proxytest.Config{Profile: profile, Engines: 2, InMemory: true},
 		Open:  func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, cfg) },
+
+		EqualWrites: cfg.SoleWriter,
 	}
 	if profile.Server() {
 		b.Proxy.Engines = 1
@@ -263,6 +265,8 @@ func eachProxy(t *testing.T, test func(name string, proxy proxytest.Config, cfg 
 	}
 }
 
-func TestPrograms(t *testing.T) {
-	newBench(proxycompat.Codis32(), lockupdate.Config{}).RunPrograms(t, 100)
+// Store keeps the contract in many programs.
+func TestLongPrograms(t *testing.T) {
+	long.Only(t)
+	newBench(proxycompat.Codis32(), lockupdate.Config{}).RunPrograms(t, 1000)
 }

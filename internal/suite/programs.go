@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,9 +40,11 @@ type Found[P any] struct {
 
 // Find runs programs until one fails, and shrinks that one. It returns nil if none does.
 //
-// The settings of package rapid are flags of the process, so two searches must not run at once.
+// The settings of package rapid are flags of the process, so searches wait for each other.
 func (s Search[P]) Find(t *testing.T) *Found[P] {
 	t.Helper()
+	searching.Lock()
+	defer searching.Unlock()
 	defer set("rapid.seed", strconv.FormatUint(max(s.Seed, 1), 10), "0")()
 	defer set("rapid.checks", strconv.Itoa(s.Programs), "100")()
 	defer set("rapid.nofailfile", "true", "false")()
@@ -94,6 +97,8 @@ func (s Search[P]) shorten(t *testing.T, found *Found[P], limit time.Duration) {
 		}
 	}
 }
+
+var searching sync.Mutex //nolint:gochecknoglobals // for flags of the process
 
 // bubbled runs a program in a bubble of its own.
 func (s Search[P]) bubbled(t *testing.T, program P) (err error) {

@@ -58,7 +58,8 @@ func texts() (all []rmw.Value) {
 		"one", "x", "", "x ", " x", "x\n", "1", "5", "1.0", "1e2", "-0", "9007199254740993", "2147483648", "a\x00b", "\xff",
 		"\xff\xfe\x00", "\ufeffx", "\u00e9", "e\u0301", "\ufb01", "<a>&", "\u2028", "a%20b", `a\nb`, "\x1f\x8b\b",
 		`{"b":1,"a":2}`, `{"a":1.0}`, `{"n":9007199254740993}`, "null", "nil", "true",
-		"AbC", strings.Repeat("middle", 9), strings.Repeat("\xffm", 20), strings.Repeat("v", 1100), strings.Repeat("v", 16<<10), "x\r\n",
+		"AbC", strings.Repeat("middle", 9), strings.Repeat("\xffm", 20), strings.Repeat("v", 1100), strings.Repeat("w", 5000),
+		strings.Repeat("v", 16<<10), "x\r\n",
 		strings.Repeat("v", 2<<20) + "x",
 	} {
 		all = append(all, rmw.String(s))

@@ -44,6 +44,7 @@ type step struct {
 	edit  edit
 	edits []edit // of a Transact, one per key
 
+	first  edit       // beside the Store, before the Update; if it has a name
 	meddle []meddling // at the calls of fn, in order
 	fault  Fault
 	nth    int      // command that has the fault; 0: none
@@ -315,13 +316,19 @@ func (d *draws) update(s *step) {
 			s.edits = append(s.edits, d.edit(k))
 		}
 	}
-	if d.once(3, "meddle") {
+	if d.once(2, "meddle") {
 		n := []int{1, 1, 1, 2, 3, 13, 40}[d.habit(7, "times")]
 		m := d.meddling()
+		if s.kind == doUpdate && m.kind == meddleTwin && d.once(2, "first") {
+			s.first = edit{name: "set", pick: d.value(s.key)}
+		}
 		for i := range n {
 			m.pick += i
 			s.meddle = append(s.meddle, m)
 		}
+	}
+	if s.kind == doUpdate && len(s.meddle) == 0 && d.once(3, "first") {
+		s.first = edit{name: "set", pick: d.value(s.key)}
 	}
 	if d.once(5, "slow") {
 		s.pass = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second, time.Minute}[d.n(4, "fn takes")]

@@ -15,7 +15,7 @@ import (
 // history records the calls of a program with their results. Its model has linearizable registers with an expiry.
 // A Transact is one step of several registers.
 type history struct {
-	unit time.Duration // of expiries
+	unit time.Duration // of expiries, with what a few commands round off
 
 	mu     sync.Mutex
 	events []event
@@ -55,7 +55,7 @@ type part struct {
 }
 
 func newHistory(unit time.Duration) *history {
-	return &history{unit: unit + time.Millisecond, values: []rmw.Value{{}}, numbers: map[uint64][]int{}, seed: maphash.MakeSeed()}
+	return &history{unit: unit + 3*time.Millisecond, values: []rmw.Value{{}}, numbers: map[uint64][]int{}, seed: maphash.MakeSeed()}
 }
 
 // begin records the begin of a call.

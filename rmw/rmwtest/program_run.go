@@ -140,6 +140,9 @@ func (r *run) within(s *step, do func()) {
 func (r *run) do(s *step) {
 	switch s.kind {
 	case doUpdate:
+		if s.first.name != "" {
+			r.write(s.key, s.first.content(r.keyKinds[s.key], rmw.Value{}), 0)
+		}
 		r.update(r.Ctx, s, r.code)
 	case doRead, doPeek:
 		r.read(r.Ctx, s, r.code)
@@ -248,6 +251,9 @@ func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part, out *co
 
 // meddle writes a value beside the Stores that a guard may fail to notice. result computes the value that fn will return.
 func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value, out *code) {
+	if r.faulty && r.EqualWrites { // it may equal that of the Update
+		return
+	}
 	if r.guarded {
 		r.add(key, fmt.Sprintf("<m%d>", m.pick), out)
 		return

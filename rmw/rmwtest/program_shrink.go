@@ -72,6 +72,7 @@ func changes() []func(s *step) bool {
 			s.meddle = s.meddle[:max(n-1, 0)]
 			return n > 1
 		},
+		func(s *step) bool { return clearTo(&s.first, edit{}) },
 		func(s *step) bool { return s.kind != doPass && clearTo(&s.pass, 0) },
 		func(s *step) bool { return clearTo(&s.ending, 0) },
 		func(s *step) bool { return clearTo(&s.cancel, notCancelled) },

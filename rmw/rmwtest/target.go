@@ -34,6 +34,9 @@ type Target struct {
 	// OneSlot tells that a Transact needs keys with a common hash tag: those of its clauses have one.
 	OneSlot bool
 
+	// EqualWrites tells that a Store may take the write of another for its own after a lost answer, if both store the same.
+	EqualWrites bool
+
 	// Patience bounds how long a clause may take; 0 means a minute, or three for those of a Transact. A Store that
 	// waits beyond it fails.
 	Patience time.Duration

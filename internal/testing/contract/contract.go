@@ -24,8 +24,8 @@ type Bench struct {
 	Proxy proxytest.Config
 	// Options makes the Stores' client options; nil means Proxy.Options.
 	Options func(p *proxytest.Proxy) *redis.Options
-	// OneSlot is that of the Target.
-	OneSlot bool
+	// OneSlot and EqualWrites are those of the Target.
+	OneSlot, EqualWrites bool
 	// Direct is the suite's access to the storage, without a Store; nil means through the proxy, with
 	// [proxytest.Proxy.CalmOptions].
 	Direct *redis.Options
@@ -84,6 +84,8 @@ func (b Bench) Target(t testing.TB) rmwtest.Target {
 
 		ExpiryUnit: b.ExpiryUnit,
 		OneSlot:    b.OneSlot,
+
+		EqualWrites: b.EqualWrites,
 	}
 }
 
@@ -105,7 +107,26 @@ func (b Bench) Run(t *testing.T) {
 // proxy must be InMemory.
 func (b Bench) RunFake(t *testing.T) {
 	t.Helper()
+	b.pool()
 	rmwtest.RunFake(t, func(t *testing.T) rmwtest.Target { return b.Target(t) })
+}
+
+// RunPrograms runs so many random programs on fake time. The proxy must be InMemory.
+func (b Bench) RunPrograms(t *testing.T, programs int) {
+	t.Helper()
+	b.pool()
+	rmwtest.RunPrograms(t, func(t *testing.T) rmwtest.Target { return b.Target(t) }, programs)
+}
+
+// pool lets no caller wait for a connection: it would take a timer of go-redis, which may be of another bubble.
+func (b *Bench) pool() {
+	if b.Options == nil {
+		b.Options = func(p *proxytest.Proxy) *redis.Options {
+			o := p.Options()
+			o.PoolSize = 512
+			return o
+		}
+	}
 }
 
 // faults injects into the commands of the Stores only: scripts and transactions.
@@ -236,17 +257,4 @@ func (d Direct) Set(ctx context.Context, name string, v rmw.Value, ttl time.Dura
 		return d.do(ctx, "pexpire", name, ttl.Milliseconds()).Err()
 	}
 	return nil
-}
-
-// RunPrograms runs random programs at the bench. The proxy must be InMemory.
-func (b Bench) RunPrograms(t *testing.T, programs int) {
-	t.Helper()
-	if b.Options == nil {
-		b.Options = func(p *proxytest.Proxy) *redis.Options {
-			o := p.Options()
-			o.PoolSize = 512 // a caller that waits for a connection takes a timer of go-redis, maybe of another bubble
-			return o
-		}
-	}
-	rmwtest.RunPrograms(t, func(t *testing.T) rmwtest.Target { return b.Target(t) }, programs)
 }
