@@ -65,7 +65,7 @@ func newEngine(s *Store) *engine {
 	}
 	e.free = &free{
 		engine: e, chains: map[string]*chain{}, auditNow: make(chan struct{}, 1),
-		conflicts: make(chan struct{}, max(1, e.cfg.Workers/4)),
+		conflicts: make(chan struct{}, max(1, e.cfg.Workers/4)), probes: make(chan struct{}, 1),
 	}
 	return e
 }

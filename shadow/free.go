@@ -24,6 +24,10 @@ type free struct {
 	racing    atomic.Int64      // calls that commit at present
 	auditNow  chan struct{}
 	conflicts chan struct{} // limits conflicts in flight
+
+	probes chan struct{} // limits probes to one, which guards the fields below
+	probed [2]int        // by Kind
+	leaks  leaks
 }
 
 // chain holds the commits of this process to a scratch key that the audit has not found yet.
@@ -69,6 +73,9 @@ func (f *free) race(it *item) {
 	}
 	if it.several != nil {
 		f.raceTogether(it)
+		return
+	}
+	if playsProbe(it.id) && f.probe(it) {
 		return
 	}
 	l := f.newLink(it)

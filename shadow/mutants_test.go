@@ -260,13 +260,18 @@ func appliesTwiceUnderContention() *mutant {
 // guardedBy reads, waits, and writes if the guard accepts the value read, the value stored
 // now, and the next value.
 func guardedBy(guard func(read, now, next rmw.Value) bool) *mutant {
+	return guardedAt(func(_ int, read, now, next rmw.Value) bool { return guard(read, now, next) })
+}
+
+// guardedAt is guardedBy with the number of the attempt.
+func guardedAt(guard func(attempt int, read, now, next rmw.Value) bool) *mutant {
 	m := newMutant()
 	var mu sync.Mutex
-	store := func(ctx context.Context, name string, read, next rmw.Value, ttl time.Duration) (bool, error) {
+	store := func(ctx context.Context, attempt int, name string, read, next rmw.Value, ttl time.Duration) (bool, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		now, left, err := m.Get(ctx, name)
-		if err != nil || !guard(read, now, next) {
+		if err != nil || !guard(attempt, read, now, next) {
 			return false, err
 		}
 		return true, m.Set(ctx, name, next, cmp.Or(ttl, left))
@@ -286,7 +291,7 @@ func guardedBy(guard func(read, now, next rmw.Value) bool) *mutant {
 				return rmw.Result{Before: cur, After: cur, Attempts: attempt}, err
 			}
 			<-time.After(time.Millisecond)
-			if stored, err := store(ctx, key.Name, cur, next, ttl); err != nil || stored {
+			if stored, err := store(ctx, attempt, key.Name, cur, next, ttl); err != nil || stored {
 				return rmw.Result{Before: cur, After: next.WithTTL(0), Written: true, Attempts: attempt}, err
 			}
 		}
