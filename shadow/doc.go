@@ -25,6 +25,11 @@
 //     the key. Its fn takes as long as on the serving path, from 10 ms to a quarter of
 //     Config.Timeout. Only the free run finds lost updates.
 //
+// One call in sixteen of the free run is a probe: it plays a scenario on a new scratch key, with values and expiries that bad
+// code confuses. The same write, or a value like the one that fn was given, comes in between, up to twelve times in a row. fn
+// fails, or panics, and the key is updated again. An expiry is set in both ways, kept, and awaited. Goroutines that updates
+// left are counted. All updates of the key must form one sequence, and what each returns is compared with its fn.
+//
 // An update of several keys ([rmw.Transact]) is compared like one of a single key. The seeded replay plays it back in one
 // Transact of scratch keys, and compares each key. The free run commits to the chains of all keys that were written, in one
 // Transact: a commit that is missing in one of them is a lost update. The label and the name of the first key decide on the
@@ -51,12 +56,18 @@
 // counted, and [slog.Default] gets the stack of the first one. [Store.Kill] switches everything
 // off, for good, without a call of any store.
 //
+// A process plays one probe at a time, of at most 20 updates; on average it adds less than one update to each commit of the
+// free run. Errors and panics of its fn show in the candidate's own metrics. A probe panics only on the goroutine
+// that called Update, and catches it there. A profile of all goroutines, which costs about a millisecond per 1,000 of them, is taken
+// after 2, 4, 8 seconds and so on, at most every ten minutes.
+//
 // The Store samples whole keys, by a hash of their names, and never single updates, so that
 // the free run has the contention of the sampled keys.
 //
 // Scratch keys are named after the key, in the same slot. "~shadow:seed:{key}:id" and
 // "~shadow:pair:{key}:id" live for a minute, or until they are cleared if the update removed the
-// expiry. "~shadow:free:{key}" lives for ten minutes.
+// expiry. "~shadow:free:{key}" lives for ten minutes. "~shadow:probe:{key}:id" lives for a minute; if the process ends in a
+// probe of expiries, for up to half an hour.
 //
 // # Limits
 //

@@ -28,6 +28,8 @@ type free struct {
 	probes chan struct{} // limits probes to one, which guards the fields below
 	probed [2]int        // by Kind
 	leaks  leaks
+	// blockedAt is when a probe last found a key locked. Each try leaves a goroutine if the path ignores its ctx.
+	blockedAt time.Time
 }
 
 // chain holds the commits of this process to a scratch key that the audit has not found yet.

@@ -196,7 +196,7 @@ func TestMutants(t *testing.T) {
 func TestGuideListsMutants(t *testing.T) {
 	guide, err := os.ReadFile("../docs/results/shadow.md")
 	require.NoError(t, err)
-	for _, m := range faults() {
+	for _, m := range append(faults(), probedFaults()...) {
 		of := strings.SplitN(m.want, " ", 3)
 		row := fmt.Sprintf("| %s | %s | %s | ", m.name, of[0], of[1])
 		if of[2] != "" {

@@ -69,6 +69,9 @@ func (f *free) probe(it *item) (settled bool) {
 	n := f.probed[it.key.Kind]
 	f.probed[it.key.Kind]++
 	all := scenarios()
+	if time.Since(f.blockedAt) < freeTTL && all[n%len(all)].blocks {
+		return false
+	}
 	var p *probe
 	for try := range 3 { // a lock that lost its release ends with its lease, so one blocked update proves nothing
 		p = &probe{
@@ -82,9 +85,12 @@ func (f *free) probe(it *item) (settled bool) {
 		if control := p.on(probeKey(it.key, f.idOf(it)+".control"+strconv.Itoa(try))); control.increment().err != nil || control.end().err != nil {
 			return false
 		}
+		p.void = false // the blocked update has failed
 	}
 	if p.blocked == nil {
 		p.end()
+	} else {
+		f.blockedAt = time.Now()
 	}
 	if p.void || time.Since(p.began) > seedTTL/2 {
 		return false
@@ -200,9 +206,33 @@ func (p *probe) overlap(
 		return next, err
 	})
 	for _, done := range ended {
-		<-done
+		p.await(done)
 	}
 	return u
+}
+
+// await waits for the end of an update. A path may ignore the end of its ctx.
+func (p *probe) await(done <-chan struct{}) {
+	select {
+	case <-done:
+	default:
+		if p.wait(done, p.cfg.Timeout+time.Second); p.ctx.Err() != nil {
+			p.void = true
+		}
+	}
+	select {
+	case <-done:
+	default:
+		p.blockedBy(context.DeadlineExceeded)
+	}
+}
+
+// blockedBy notes that an update did not end, or gave up.
+func (p *probe) blockedBy(err error) {
+	p.blocked = &finding{
+		class: report.ErrorClass, legacy: "ok", candidate: reasonName(err),
+		explain: "the key stays locked: three times, an update of it did not end, while one of another key did",
+	}
 }
 
 // wait waits for done, at most for a while.
@@ -218,6 +248,8 @@ func (p *probe) wait(done <-chan struct{}, most time.Duration) {
 
 // contended reports whether an update of the probe met another writer.
 func (p *probe) contended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, u := range p.log {
 		if contended(u.res.Attempts, u.res.Waited) {
 			return true

@@ -3,8 +3,10 @@ package shadow_test
 import (
 	"context"
 	"maps"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -29,7 +31,8 @@ func probedFaults() []fault {
 		})},
 		{"shows an expired value for a second", "free ttl ", showsExpired(true)},
 		{"gives an expired value to fn", "free ttl ", showsExpired(false)},
-		{"stays locked after a panic", "free error_class ", staysLocked()},
+		{"stays locked after a panic", "free error_class ", staysLocked(true)},
+		{"stays locked, and ignores ctx", "free error_class ", staysLocked(false)},
 		{"answers with an earlier error", "free error_class ", answersEarlierErrors()},
 		{"leaks a goroutine", "free error_class ", after(func(*mutant, rmw.Key, *rmw.Result) { go time.Sleep(time.Hour) })},
 		{"rounds expiries to minutes", "free ttl ", roundsExpiries(time.Minute)},
@@ -39,6 +42,9 @@ func probedFaults() []fault {
 }
 
 func withoutEmpty(v rmw.Value) rmw.Value {
+	if v.Kind() != rmw.KindHash {
+		return v
+	}
 	return v.Edit(func(fields map[string]string) {
 		maps.DeleteFunc(fields, func(_, value string) bool { return value == "" })
 	}).WithTTL(0)
@@ -85,19 +91,18 @@ func showsExpired(toReads bool) *mutant {
 }
 
 // staysLocked has a lock of each key, which a panic of fn leaves locked.
-func staysLocked() *mutant {
+func staysLocked(heedsCtx bool) *mutant {
 	var locks sync.Map
 	m := newMutant()
 	m.update = func(ctx context.Context, key rmw.Key, fn rmw.UpdateFunc) (rmw.Result, error) {
-		for {
+		for wait := time.Millisecond; ; wait *= 2 {
 			if _, taken := locks.LoadOrStore(key.Name, true); !taken {
 				break
 			}
-			select {
-			case <-ctx.Done():
+			if heedsCtx && ctx.Err() != nil || wait > time.Hour { // at the latest, at the end of the test
 				return rmw.Result{}, &rmw.Error{Path: "mutant", Op: "lock", Key: key.Name, Reason: rmw.ErrContended, Cause: ctx.Err()}
-			case <-time.After(time.Millisecond):
 			}
+			<-time.After(wait)
 		}
 		res, err := m.Memory.Update(ctx, key, fn)
 		locks.Delete(key.Name)
@@ -173,5 +178,30 @@ func twice() *mutant {
 			_, _ = fn(ctx, cur)
 			return fn(ctx, cur)
 		}
+	})
+}
+
+// elsewhere runs fn on a goroutine of its own, where a panic would end the process.
+func elsewhere() *mutant {
+	return calling(func(_ rmw.Key, fn rmw.UpdateFunc) rmw.UpdateFunc {
+		return func(ctx context.Context, cur rmw.Value) (next rmw.Value, err error) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				next, err = fn(ctx, cur)
+			}()
+			<-done
+			return next, err
+		}
+	})
+}
+
+// refusesBinary refuses texts that are not UTF-8, and those with a NUL.
+func refusesBinary() *mutant {
+	return deciding(func(_ rmw.Key, _, next rmw.Value, err error) (rmw.Value, error) {
+		if err == nil && (!utf8.ValidString(next.Text()) || strings.Contains(next.Text(), "\x00")) {
+			err = rmw.ErrInvalid
+		}
+		return next, err
 	})
 }

@@ -23,18 +23,19 @@ type scenario struct {
 	name    string
 	broken  report.Class // of updates that form no sequence
 	explain string       // of these
+	blocks  bool         // may leave the key locked
 	play    func(p *probe)
 }
 
 var scenarios = sync.OnceValue(func() []scenario {
 	const lost = "an acknowledged update overwrote another one, or was overwritten"
 	return []scenario{
-		{"a value like the one read came in between", report.LostUpdate, lost, (*probe).likeGiven},
-		{"the same write came in between", report.LostUpdate, lost, (*probe).sameWrite},
-		{"after an error of fn", report.LostUpdate, lost, func(p *probe) { p.afterFailure(errProbe) }},
-		{"after a panic of fn", report.LostUpdate, lost, func(p *probe) { p.afterFailure(errProbePanic) }},
-		{"an expiry", report.TTLDiffers, "an update was given a value after its expiry", (*probe).expiries},
-		{"goroutines", report.LostUpdate, lost, (*probe).goroutines},
+		{"a value like the one read came in between", report.LostUpdate, lost, false, (*probe).likeGiven},
+		{"the same write came in between", report.LostUpdate, lost, false, (*probe).sameWrite},
+		{"after an error of fn", report.LostUpdate, lost, true, func(p *probe) { p.afterFailure(errProbe) }},
+		{"after a panic of fn", report.LostUpdate, lost, true, func(p *probe) { p.afterFailure(errProbePanic) }},
+		{"an expiry", report.TTLDiffers, "an update was given a value after its expiry", false, (*probe).expiries},
+		{"goroutines", report.LostUpdate, lost, false, (*probe).goroutines},
 	}
 })
 
@@ -122,15 +123,20 @@ func (p *probe) afterFailure(failure error) {
 			}
 			return plusOne(kind, cur), nil
 		})
-	if p.void {
+	if p.void || p.blocked != nil {
 		return
 	}
-	if next := p.increment(); errors.Is(next.err, rmw.ErrContended) || errors.Is(next.err, context.DeadlineExceeded) {
-		p.void = false
-		p.blocked = &finding{
-			class: report.ErrorClass, legacy: "ok", candidate: reasonName(next.err),
-			explain: "the key stays locked: an update of it did not end, thrice, while one of another key did",
-		}
+	next, done := p.on(p.key), make(chan struct{})
+	go func() {
+		defer close(done)
+		next.increment()
+	}()
+	if p.await(done); p.blocked != nil {
+		return
+	}
+	p.log, p.void = append(p.log, next.log...), next.void
+	if err := next.log[0].err; errors.Is(err, rmw.ErrContended) || errors.Is(err, context.DeadlineExceeded) {
+		p.blockedBy(err)
 	}
 }
 
