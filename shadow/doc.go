@@ -28,7 +28,7 @@
 // One call in sixteen of the free run is a probe: it plays a scenario on a new scratch key, with values and expiries that bad
 // code confuses. The same write, or a value like the one that fn was given, comes in between, up to twelve times in a row. fn
 // fails, or panics, and the key is updated again. An expiry is set in both ways, kept, and awaited. Goroutines that updates
-// left are counted. All updates of the key must form one sequence, and what each returns is compared with its fn.
+// left are counted. All updates of the key must form one sequence, and each Result is compared with the last run of fn.
 //
 // An update of several keys ([rmw.Transact]) is compared like one of a single key. The seeded replay plays it back in one
 // Transact of scratch keys, and compares each key. The free run commits to the chains of all keys that were written, in one

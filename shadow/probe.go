@@ -82,7 +82,8 @@ func (f *free) probe(it *item) (settled bool) {
 		if p.blocked == nil {
 			break
 		}
-		if control := p.on(probeKey(it.key, f.idOf(it)+".control"+strconv.Itoa(try))); control.increment().err != nil || control.end().err != nil {
+		control := p.on(probeKey(it.key, f.idOf(it)+".control"+strconv.Itoa(try)))
+		if control.increment().err != nil || control.end().err != nil {
 			return false
 		}
 		p.void = false // the blocked update has failed
@@ -172,7 +173,7 @@ func (p *probe) set(v rmw.Value) {
 	}
 }
 
-// end deletes the key. What the update is given is the stored value.
+// end deletes the key. The update is given the stored value.
 func (p *probe) end() *probed {
 	return p.update(p.key, func(_ int, cur rmw.Value) (rmw.Value, error) {
 		cur.Len() // depends on all fields

@@ -45,7 +45,8 @@ func stored(kind rmw.Kind) []rmw.Value { return storedOf()[kind] }
 var storedOf = sync.OnceValue(func() (all [2][]rmw.Value) {
 	for _, kind := range []rmw.Kind{rmw.KindString, rmw.KindHash} {
 		values, common := twin.Values(kind)
-		all[kind] = slices.DeleteFunc(append([]rmw.Value{{}}, values[:common]...), func(v rmw.Value) bool { return v.Size() >= maxLinkBytes })
+		values = append([]rmw.Value{{}}, values[:common]...)
+		all[kind] = slices.DeleteFunc(values, func(v rmw.Value) bool { return v.Size() >= maxLinkBytes })
 	}
 	return all
 })
@@ -223,7 +224,7 @@ func (p *probe) readExpired() {
 	p.log = append(p.log, &probed{given: marker(p.key.Kind, "3"), expired: true})
 }
 
-// leaks remembers the updates whose goroutines are counted later.
+// leaks remembers the last updates, for a later count of their goroutines.
 type leaks struct {
 	label   string
 	ended   time.Time
