@@ -37,8 +37,11 @@ func reportOf(t *testing.T, candidate rmw.Store, calls int) *report.Report {
 
 // Each fault that only the probes find is found within 20,000 calls.
 func TestProbesFind(t *testing.T) {
-	for _, m := range probedFaults() {
+	for i, m := range probedFaults() {
 		run(t, m.name, func(t *testing.T) {
+			if i%4 != 0 {
+				long.Repeats(t)
+			}
 			r := reportOf(t, m.candidate, 20_000)
 			assert.Contains(t, named(r), m.want)
 			for _, s := range r.Samples[:min(len(r.Samples), 1)] {
@@ -64,6 +67,9 @@ func findNothing(t *testing.T, calls, callsOfOwn int) {
 		"documents are encoded anew": editing(func(map[string]any) {}), "slower": delayed(time.Millisecond),
 	} {
 		run(t, name, func(t *testing.T) {
+			if name != "memory" {
+				long.Repeats(t)
+			}
 			r := reportOf(t, candidate, calls)
 			assert.Empty(t, named(r), findingsOf(r))
 		})
@@ -76,6 +82,7 @@ func findNothing(t *testing.T, calls, callsOfOwn int) {
 		"lockupdate": {proxycompat.Codis32(), func(rdb *redis.Client) rmw.Store { return lockupdate.New(rdb, lockupdate.Config{}) }},
 	} {
 		run(t, name, func(t *testing.T) {
+			long.Repeats(t)
 			proxy, err := proxytest.Start(proxytest.Config{Profile: of.profile, InMemory: true})
 			require.NoError(t, err)
 			rdb := redis.NewClient(proxy.Options())
