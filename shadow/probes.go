@@ -258,6 +258,7 @@ func (p *probe) goroutines() {
 				class: report.ErrorClass, legacy: "ok", candidate: "leak",
 				explain: fmt.Sprintf("%d goroutines of %d updates still run after %v", left, leakUpdates, l.wait),
 			}
+			l.wait = freeTTL // a profile of many goroutines is slow
 		}
 	}
 	l.label, l.wait = p.idOf(p.it), max(leakWait, min(2*l.wait, freeTTL))
