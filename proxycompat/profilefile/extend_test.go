@@ -154,10 +154,11 @@ func FuzzExtend(f *testing.F) {
 		f.Add([]byte(seed), true)
 		f.Add([]byte(seed), false)
 	}
+	codis := proxycompat.Codis32()
 	f.Fuzz(func(t *testing.T, data []byte, given bool) {
 		var base *proxycompat.Profile
 		if given {
-			base = proxycompat.Codis32()
+			base = codis
 		}
 		p, err := profilefile.Extend(base, "f", data)
 		if err == nil {

@@ -34,13 +34,14 @@ func FuzzGo(f *testing.F) {
 	}
 	imports := stubs{token.NewFileSet(), map[string]*types.Package{}, nil}
 	imports.std = importer.ForCompiler(imports.fset, "source", nil)
+	profile := proxycompat.Codis32()
 	f.Fuzz(func(t *testing.T, file uint, seed uint64, changes uint8) {
 		src, err := os.ReadFile(names[file%uint(len(names))])
 		require.NoError(t, err)
 		text := mutate(string(src), rand.New(rand.NewPCG(seed, 0)), int(changes%32))
 		name := filepath.Join(t.TempDir(), "a.go") // the analyzers read it, too
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-		lexical.Scan(proxycompat.Codis32(), name, []byte(text))
+		lexical.Scan(profile, name, []byte(text))
 		parsed, _ := parser.ParseFile(imports.fset, name, text, parser.ParseComments|parser.AllErrors)
 		if parsed == nil {
 			return
