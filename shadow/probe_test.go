@@ -57,7 +57,7 @@ func TestProbesFindNothing(t *testing.T) { findNothing(t, 1600, 400) }
 
 func TestLongProbesFindNothing(t *testing.T) {
 	long.Only(t)
-	findNothing(t, 20_000, 20_000)
+	findNothing(t, 20_000, 4000)
 }
 
 func findNothing(t *testing.T, calls, callsOfOwn int) {
