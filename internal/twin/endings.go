@@ -37,7 +37,7 @@ func Endings() []Ending {
 	for name, err := range Reasons() {
 		all = append(all, Ending{Err: err, Code: name})
 	}
-	return append(all, Ending{Err: &rmw.Error{Path: "fn", Reason: rmw.ErrContended}, Code: "&rmw.Error{Reason: rmw.ErrContended}"})
+	return append(all, Ending{Err: &rmw.Error{Path: "fn", Reason: rmw.ErrContended}, Code: `&rmw.Error{Path: "fn", Reason: rmw.ErrContended}`})
 }
 
 // Reasons returns the errors of package rmw, in order, with their names.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/driver"
 )
@@ -91,14 +92,14 @@ func (r *run) update(ctx context.Context, s *step, out *code) {
 	var in, next rmw.Value
 	var of, err error // fn's own, and Update's
 	returned := false
-	end := endings()[s.ending]
+	end := twin.Endings()[s.ending]
 	defer func() {
 		p := recover()
 		c.writeUpdate(end, next, err)
 		switch {
-		case p != nil && (end.panic == nil || p != end.panic || c.calls < s.at):
+		case p != nil && (end.Panic == nil || p != end.Panic || c.calls < s.at):
 			c.violation("Update panicked: %v", p)
-		case p == nil && !returned && !end.exit:
+		case p == nil && !returned && !end.Exit:
 			c.violation("Update ended its goroutine")
 		}
 	}()
@@ -114,13 +115,7 @@ func (r *run) update(ctx context.Context, s *step, out *code) {
 			return next.WithTTL(0)
 		})
 		if c.calls >= s.at && s.ending > 0 {
-			switch {
-			case end.panic != nil:
-				panic(end.panic)
-			case end.exit:
-				exit()
-			}
-			of = end.err
+			of = end.End()
 			return rmw.Value{}, of
 		}
 		if s.edit.name == "twin" {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/unwatch/unwatch/internal/suite"
+	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -86,7 +88,7 @@ func (c *code) source() string {
 }
 
 // around writes the code of a call, within what gives it its ctx, and keeps a panic or an exit of fn.
-func (c *call) around(end ending, write func()) {
+func (c *call) around(end twin.Ending, write func()) {
 	switch c.step.cancel {
 	case cancelBefore:
 		c.out.add("{\nctx, cancel := context.WithCancel(ctx)\ncancel()")
@@ -96,10 +98,10 @@ func (c *call) around(end ending, write func()) {
 		c.out.add("{\nctx, cancel := context.WithCancel(ctx)\nstop := faults.Arm(%d, rmwtest.Fault{Do: cancel})", c.cancelAt)
 	}
 	switch {
-	case end.panic != nil:
+	case end.Panic != nil:
 		c.out.add("func() {\ndefer func() { t.Log(recover()) }()")
 		defer c.out.add("}()")
-	case end.exit:
+	case end.Exit:
 		c.out.add("{\ndone := make(chan struct{})\ngo func() {\ndefer close(done)")
 		defer c.out.add("}()\n<-done\n}")
 	}
@@ -127,7 +129,7 @@ func (c *call) writeRead(peek bool, v rmw.Value, err error) {
 	if err != nil {
 		text = errText(err)
 	}
-	c.around(ending{}, func() {
+	c.around(twin.Ending{}, func() {
 		if peek {
 			c.out.add("{\npeeker, _ := rmw.As[rmw.Peeker](%s)\nt.Log(peeker.Peek(ctx, %s)) // %s\n}", c.storeName(c.store), goKey(c.key), text)
 		} else {
@@ -138,7 +140,7 @@ func (c *call) writeRead(peek bool, v rmw.Value, err error) {
 }
 
 // writeFn writes what happens in each call of fn, and how it ends.
-func (c *call) writeFn(end ending, failed string) {
+func (c *call) writeFn(end twin.Ending, failed string) {
 	c.out.add("calls++")
 	if slices.ContainsFunc(c.fns, func(in *code) bool { return len(in.lines) > 0 }) {
 		c.out.add("switch calls {")
@@ -151,15 +153,15 @@ func (c *call) writeFn(end ending, failed string) {
 		c.out.add("}")
 	}
 	if c.ending > 0 {
-		s := end.code
-		if end.err != nil {
+		s := end.Code
+		if end.Err != nil {
 			s = "return " + failed + s
 		}
 		c.out.add("if calls >= %d {\n%s\n}", c.at, s)
 	}
 }
 
-func (c *call) writeUpdate(end ending, out rmw.Value, err error) {
+func (c *call) writeUpdate(end twin.Ending, out rmw.Value, err error) {
 	c.around(end, func() {
 		c.out.add("calls = 0\n_, err = %s.Update(ctx, %s, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {",
 			c.storeName(c.store), goKey(c.key))
@@ -169,7 +171,7 @@ func (c *call) writeUpdate(end ending, out rmw.Value, err error) {
 	c.after(errText(err))
 }
 
-func (c *call) writeTransact(end ending, parts []txPart, order []int, keys []rmw.Key, err error) {
+func (c *call) writeTransact(end twin.Ending, parts []txPart, order []int, keys []rmw.Key, err error) {
 	c.around(end, func() {
 		c.out.add("calls = 0\n_, err = rmw.Transact(ctx, %s, func(ctx context.Context, tx *rmw.Tx) error {\nvar cur rmw.Value\n_ = cur",
 			c.storeName(c.store))
@@ -191,8 +193,8 @@ func (c *call) writeTransact(end ending, parts []txPart, order []int, keys []rmw
 			}
 		}
 		if c.ending > 0 {
-			s := end.code
-			if end.err != nil {
+			s := end.Code
+			if end.Err != nil {
 				s = "return " + s
 			}
 			c.out.add("if calls >= %d {\n%s\n}", c.at, s)
@@ -211,7 +213,7 @@ func errText(err error) string {
 
 // writeCrowd writes the code of a crowd.
 func (r *run) writeCrowd(s *step) {
-	name := fmt.Sprintf("%s+%q+strconv.Itoa(i%%%d)", goText(r.names[0]), fmt.Sprintf("crowd:%d:", r.index), s.spread)
+	name := fmt.Sprintf("%s+%q+strconv.Itoa(i%%%d)", suite.GoText(r.names[0]), fmt.Sprintf("crowd:%d:", r.index), s.spread)
 	id := fmt.Sprintf("%q+strconv.Itoa(i)+%q", fmt.Sprintf("<%d.", r.index), ">")
 	kind, next := "", "rmw.String(cur.Text()+"+id+")"
 	if r.keyKinds[s.key] == rmw.KindHash {

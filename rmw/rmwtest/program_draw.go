@@ -1,14 +1,13 @@
 package rmwtest
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -181,83 +180,25 @@ func (e edit) code(kind rmw.Kind, last rmw.Value) string {
 	return s
 }
 
-// ending is how fn ends.
-type ending struct {
-	err   error
-	panic any
-	exit  bool
-	code  string
-}
-
-var errOfFn = errors.New("fn's own")
-
-func endings() []ending {
-	all := []ending{{}, {err: errOfFn, code: `errors.New("fn's own")`}, {panic: "boom", code: `panic("boom")`},
-		{panic: errOfFn, code: `panic(errors.New("fn's own"))`}, {exit: true, code: "runtime.Goexit()"},
-		{err: context.Canceled, code: "context.Canceled"}, {err: context.DeadlineExceeded, code: "context.DeadlineExceeded"}}
-	for name, err := range reasons() {
-		all = append(all, ending{err: err, code: name})
-	}
-	return append(all, ending{err: &rmw.Error{Path: "fn", Reason: rmw.ErrContended}, code: `&rmw.Error{Path: "fn", Reason: rmw.ErrContended}`})
-}
-
-// reasons are the errors of package rmw, in order.
-func reasons() func(yield func(string, error) bool) {
-	all := []struct {
-		name string
-		err  error
-	}{
-		{"rmw.ErrContended", rmw.ErrContended}, {"rmw.ErrLockLost", rmw.ErrLockLost}, {"rmw.ErrOutcomeUnknown", rmw.ErrOutcomeUnknown},
-		{"rmw.ErrUnavailable", rmw.ErrUnavailable}, {"rmw.ErrUnsupported", rmw.ErrUnsupported}, {"rmw.ErrWrongKind", rmw.ErrWrongKind},
-		{"rmw.ErrInvalid", rmw.ErrInvalid}, {"rmw.ErrUndecodable", rmw.ErrUndecodable}, {"rmw.ErrClosed", rmw.ErrClosed},
-	}
-	return func(yield func(string, error) bool) {
-		for _, r := range all {
-			if !yield(r.name, r.err) {
-				return
-			}
-		}
-	}
-}
-
 // draws draws a program.
 type draws struct {
-	*rapid.T
+	*suite.Draws
+
 	target Target // its Kinds and Faults limit the steps
 	stormy bool
-	habits map[string]int
 	keys   int
 	kinds  []rmw.Kind
 	ids    int
 }
 
-// n draws a number below n, 0 first when a program shrinks.
-func (d *draws) n(n int, label string) int { return rapid.IntRange(0, 1<<16-1).Draw(d.T, label) % n }
-
-// habit draws a number below n; half of the time it is the one that the program had first for the label. Many steps of one
-// kind find what needs several of them.
-func (d *draws) habit(n int, label string) int {
-	if first, ok := d.habits[label]; ok && d.n(2, "as before") == 1 {
-		return first % n
-	}
-	i := d.n(n, label)
-	if _, ok := d.habits[label]; !ok {
-		d.habits[label] = i
-	}
-	return i
-}
-
-// once draws true once in n times.
-func (d *draws) once(n int, label string) bool { return d.n(n, label) == n-1 }
-
 func drawProgram(t *rapid.T, target Target) program {
-	d := &draws{T: t, target: target, habits: map[string]int{}}
+	d := &draws{Draws: suite.NewDraws(t), target: target}
 	pairs := twin.Names()
-	pair := pairs[d.n(len(pairs), "names")]
+	pair := pairs[d.N(len(pairs), "names")]
 	p := program{names: []string{pair[0], pair[1], "third"}}
 	kinds := (&check{Target: target}).kinds()
 	for range p.names {
-		p.keyKinds = append(p.keyKinds, kinds[d.n(len(kinds), "kind")])
+		p.keyKinds = append(p.keyKinds, kinds[d.N(len(kinds), "kind")])
 	}
 	if target.OneSlot {
 		for i, name := range p.names {
@@ -265,8 +206,8 @@ func drawProgram(t *rapid.T, target Target) program {
 		}
 	}
 	d.keys, d.kinds = len(p.names), p.keyKinds
-	d.stormy = d.once(4, "stormy")
-	for range 1 + d.n(10, "steps") {
+	d.stormy = d.Once(4, "stormy")
+	for range 1 + d.N(10, "steps") {
 		p.steps = append(p.steps, d.step())
 	}
 	return p
@@ -275,31 +216,31 @@ func drawProgram(t *rapid.T, target Target) program {
 func (d *draws) step() step {
 	s := step{
 		kind: []stepKind{doUpdate, doUpdate, doUpdate, doUpdate, doUpdate,
-			doSet, doSet, doRead, doPeek, doPass, doTransact, doTransact, doCrowd, doClose}[d.n(14, "do")],
-		store: d.n(2, "store"),
-		key:   []int{0, 0, 0, 1, 1, 2}[d.n(6, "key")],
+			doSet, doSet, doRead, doPeek, doPass, doTransact, doTransact, doCrowd, doClose}[d.N(14, "do")],
+		store: d.N(2, "store"),
+		key:   []int{0, 0, 0, 1, 1, 2}[d.N(6, "key")],
 	}
 	switch s.kind {
 	case doSet:
 		s.edit = edit{name: "set", pick: d.value(s.key), ttl: d.ttl()}
 	case doPass:
-		s.pass = []time.Duration{time.Millisecond, 400 * time.Millisecond, 2 * time.Second, time.Minute, time.Hour}[d.n(5, "pass")]
-		if s.toEnd = d.once(2, "to end"); s.toEnd {
-			s.pass = []time.Duration{0, -time.Millisecond, time.Millisecond, 300 * time.Millisecond}[d.n(4, "pass on")]
+		s.pass = []time.Duration{time.Millisecond, 400 * time.Millisecond, 2 * time.Second, time.Minute, time.Hour}[d.N(5, "pass")]
+		if s.toEnd = d.Once(2, "to end"); s.toEnd {
+			s.pass = []time.Duration{0, -time.Millisecond, time.Millisecond, 300 * time.Millisecond}[d.N(4, "pass on")]
 		}
 	case doCrowd:
-		s.crowd = []int{2, 3, 8, 2, 24, 64}[d.n(6, "crowd")]
-		s.spread = []int{1, 1, 2, s.crowd}[d.n(4, "spread")]
+		s.crowd = []int{2, 3, 8, 2, 24, 64}[d.N(6, "crowd")]
+		s.spread = []int{1, 1, 2, s.crowd}[d.N(4, "spread")]
 	case doUpdate, doTransact:
 		d.update(&s)
 	case doRead, doPeek:
-		if d.once(8, "cancel") {
+		if d.Once(8, "cancel") {
 			s.cancel = cancelBefore
 		}
 	}
-	if d.target.Faults != nil && s.kind != doSet && s.kind != doPass && (d.stormy || d.once(3, "fault")) {
-		s.nth = 1 + d.habit([]int{3, 3, 4, 12}[d.habit(4, "within")], "nth")
-		s.fault.Kind = []FaultKind{RequestLost, ReplyLost, ReplyLost, NoFault, Late, Hang}[d.habit(6, "fault kind")]
+	if d.target.Faults != nil && s.kind != doSet && s.kind != doPass && (d.stormy || d.Once(3, "fault")) {
+		s.nth = 1 + d.Habit([]int{3, 3, 4, 12}[d.Habit(4, "within")], "nth")
+		s.fault.Kind = []FaultKind{RequestLost, ReplyLost, ReplyLost, NoFault, Late, Hang}[d.Habit(6, "fault kind")]
 		s.fault.Delay = lateDelay
 		if s.fault.Kind == NoFault {
 			s.meet = d.meddling()
@@ -316,10 +257,10 @@ func (d *draws) update(s *step) {
 			s.edits = append(s.edits, d.edit(k))
 		}
 	}
-	if d.once(2, "meddle") {
-		n := []int{1, 1, 1, 2, 3, 13, 40}[d.habit(7, "times")]
+	if d.Once(2, "meddle") {
+		n := []int{1, 1, 1, 2, 3, 13, 40}[d.Habit(7, "times")]
 		m := d.meddling()
-		if s.kind == doUpdate && m.kind == meddleTwin && d.once(2, "first") {
+		if s.kind == doUpdate && m.kind == meddleTwin && d.Once(2, "first") {
 			s.first = edit{name: "set", pick: d.value(s.key)}
 		}
 		for i := range n {
@@ -327,21 +268,21 @@ func (d *draws) update(s *step) {
 			s.meddle = append(s.meddle, m)
 		}
 	}
-	if s.kind == doUpdate && len(s.meddle) == 0 && d.once(3, "first") {
+	if s.kind == doUpdate && len(s.meddle) == 0 && d.Once(3, "first") {
 		s.first = edit{name: "set", pick: d.value(s.key)}
 	}
-	if d.once(5, "slow") {
-		s.pass = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second, time.Minute}[d.n(4, "fn takes")]
+	if d.Once(5, "slow") {
+		s.pass = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second, time.Minute}[d.N(4, "fn takes")]
 	}
-	switch d.n(12, "special") {
+	switch d.N(12, "special") {
 	case 11, 10, 9:
-		s.ending = 1 + d.habit(len(endings())-1, "ending")
+		s.ending = 1 + d.Habit(len(twin.Endings())-1, "ending")
 	case 8:
-		s.cancel = cancelling(1 + d.n(3, "cancel"))
+		s.cancel = cancelling(1 + d.N(3, "cancel"))
 	case 7:
-		s.nested = 1 + d.n(2, "nested")
+		s.nested = 1 + d.N(2, "nested")
 	case 6:
-		s.close = d.once(2, "close")
+		s.close = d.Once(2, "close")
 	}
 	if s.kind == doTransact {
 		s.nested = 0
@@ -349,7 +290,7 @@ func (d *draws) update(s *step) {
 	if len(s.meddle) > 3 {
 		s.pass = 0
 	}
-	s.at = 1 + d.n(2, "at")
+	s.at = 1 + d.N(2, "at")
 	if len(s.meddle) == 0 {
 		s.at = 1
 	}
@@ -357,7 +298,7 @@ func (d *draws) update(s *step) {
 
 func (d *draws) ttl() time.Duration {
 	all := twin.TTLs()
-	ttl := all[d.n(len(all), "ttl")]
+	ttl := all[d.N(len(all), "ttl")]
 	if unit := d.target.ExpiryUnit; ttl > 0 && unit > 0 {
 		ttl = max(ttl.Truncate(unit), unit)
 	}
@@ -367,10 +308,10 @@ func (d *draws) ttl() time.Duration {
 // value draws the index of a value in the pool, seldom of a large one.
 func (d *draws) value(key int) int {
 	all, common := twin.Values(d.kinds[key])
-	if d.once(25, "large") {
-		return common + d.n(len(all)-common, "value")
+	if d.Once(25, "large") {
+		return common + d.N(len(all)-common, "value")
 	}
-	return d.habit(common, "value")
+	return d.Habit(common, "value")
 }
 
 func (d *draws) edit(key int) edit {
@@ -379,14 +320,14 @@ func (d *draws) edit(key int) edit {
 		names = hashEdits()
 	}
 	d.ids++
-	e := edit{name: names[d.habit(len(names), "edit")], id: fmt.Sprintf("<%d>", d.ids)}
+	e := edit{name: names[d.Habit(len(names), "edit")], id: fmt.Sprintf("<%d>", d.ids)}
 	switch e.name {
 	case "set":
 		e.pick = d.value(key)
 	case "twin":
-		e.pick = d.habit(64, "twin")
+		e.pick = d.Habit(64, "twin")
 	}
-	if e.name == "restart" || d.once(6, "own ttl") {
+	if e.name == "restart" || d.Once(6, "own ttl") {
 		e.ttl = d.ttl()
 	}
 	return e
@@ -395,7 +336,7 @@ func (d *draws) edit(key int) edit {
 func (d *draws) meddling() meddling {
 	return meddling{
 		kind: []meddleKind{meddleTwin, meddleTwin, meddleTwin, meddleResult, meddleResult,
-			meddleAppend, meddleDelete, meddleKind2, meddleSame}[d.habit(9, "how")],
-		pick: d.habit(64, "twin"), ttl: d.ttl(), key: d.n(3, "other key"),
+			meddleAppend, meddleDelete, meddleKind2, meddleSame}[d.Habit(9, "how")],
+		pick: d.Habit(64, "twin"), ttl: d.ttl(), key: d.N(3, "other key"),
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -29,7 +29,7 @@ func goValue(v rmw.Value) string {
 	case !v.Exists():
 		return "rmw.Value{}"
 	case v.Kind() == rmw.KindString:
-		return "rmw.String(" + goText(v.Text()) + ")"
+		return "rmw.String(" + suite.GoText(v.Text()) + ")"
 	case v.Len() > 50:
 		return goWide(v)
 	}
@@ -40,7 +40,7 @@ func goValue(v rmw.Value) string {
 			b.WriteString(", ")
 		}
 		text, _ := v.Field(name)
-		b.WriteString(goText(name) + ": " + goText(text))
+		b.WriteString(suite.GoText(name) + ": " + suite.GoText(text))
 	}
 	return b.String() + "})"
 }
@@ -52,56 +52,23 @@ func goWide(v rmw.Value) string {
 	text := fmt.Sprintf("manyFields(%d)", wide.Len())
 	for name, value := range v.All() {
 		if old, ok := wide.Field(name); !ok || old != value {
-			text += ".With(" + goText(name) + ", " + goText(value) + ")"
+			text += ".With(" + suite.GoText(name) + ", " + suite.GoText(value) + ")"
 		}
 	}
 	for name := range wide.All() {
 		if _, ok := v.Field(name); !ok {
-			text += ".Without(" + goText(name) + ")"
+			text += ".Without(" + suite.GoText(name) + ")"
 		}
 	}
 	return text
 }
 
-// goText prints a text as Go. Long runs of one byte become a call of strings.Repeat.
-func goText(s string) string {
-	var parts []string
-	plain := 0
-	for i := 0; i < len(s); {
-		n := 1
-		for i+n < len(s) && s[i+n] == s[i] {
-			n++
-		}
-		if n >= 64 {
-			if plain < i {
-				parts = append(parts, strconv.QuoteToASCII(s[plain:i]))
-			}
-			parts = append(parts, fmt.Sprintf("strings.Repeat(%+q, %d)", s[i:i+1], n))
-			plain = i + n
-		}
-		i += n
-	}
-	if plain < len(s) || len(parts) == 0 {
-		parts = append(parts, strconv.QuoteToASCII(s[plain:]))
-	}
-	return strings.Join(parts, "+")
-}
-
 // goDuration prints a duration as Go.
 func goDuration(d time.Duration) string {
-	switch {
-	case d == rmw.NoTTL:
+	if d == rmw.NoTTL {
 		return "rmw.NoTTL"
-	case d == 0:
-		return "0"
-	case d%time.Hour == 0:
-		return fmt.Sprintf("%d*time.Hour", d/time.Hour)
-	case d%time.Second == 0:
-		return fmt.Sprintf("%d*time.Second", d/time.Second)
-	case d%time.Millisecond == 0:
-		return fmt.Sprintf("%d*time.Millisecond", d/time.Millisecond)
 	}
-	return strconv.FormatInt(int64(d), 10)
+	return suite.GoDuration(d)
 }
 
 // goFault prints the fields of a fault as Go. direct has what its Do does.
@@ -117,7 +84,7 @@ func goFault(f Fault, direct *code) string {
 
 // goKey prints a key as Go.
 func goKey(k rmw.Key) string {
-	s := "rmw.Key{Name: " + goText(k.Name)
+	s := "rmw.Key{Name: " + suite.GoText(k.Name)
 	if k.Kind == rmw.KindHash {
 		s += ", Kind: rmw.KindHash"
 	}

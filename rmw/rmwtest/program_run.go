@@ -231,7 +231,7 @@ func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part, out *co
 	if ttl == 0 {
 		ttl = rmw.NoTTL
 	}
-	out.add("_ = direct.Set(ctx, %s, %s, %s)", goText(r.names[key]), goValue(v), goDuration(ttl))
+	out.add("_ = direct.Set(ctx, %s, %s, %s)", suite.GoText(r.names[key]), goValue(v), goDuration(ttl))
 	p.ttl = func(rmw.Value) time.Duration { return ttl }
 	for range 20 {
 		e := r.begin(fmt.Sprintf("direct.Set in step %d", r.index))
@@ -375,7 +375,7 @@ func (r *run) judge(s *step, op string, calls int, err error, cancelled bool, sl
 	}
 	fault := r.faulty || time.Now().Before(r.trouble)
 	known := false
-	for _, reason := range reasons() {
+	for _, reason := range twin.Reasons() {
 		known = known || is(reason)
 	}
 	ended := is(context.Canceled) && cancelled || is(context.DeadlineExceeded) && r.hung

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/rmw"
 )
-
-func exit() { runtime.Goexit() }
 
 // txPart has the values of a key in the last call of a TxFunc.
 type txPart struct {
@@ -28,7 +26,7 @@ func (r *run) transact(s *step) {
 	var parts []txPart
 	var of, err error // fn's own, and Transact's
 	returned := false
-	end := endings()[s.ending]
+	end := twin.Endings()[s.ending]
 	keys := []rmw.Key{r.rkey(0, s.ttl), r.rkey(1, 0), r.rkey(2, 0)}
 	order := [][]int{{0, 1, 2}, {1, 0}, {0, 1}, {2, 0, 1}}[s.edit.pick%4]
 	defer func() {
@@ -38,9 +36,9 @@ func (r *run) transact(s *step) {
 		}
 		c.writeTransact(end, parts, order, keys, err)
 		switch {
-		case p != nil && (end.panic == nil || p != end.panic || c.calls < s.at):
+		case p != nil && (end.Panic == nil || p != end.Panic || c.calls < s.at):
 			c.violation("Transact panicked: %v", p)
-		case p == nil && !returned && !end.exit:
+		case p == nil && !returned && !end.Exit:
 			c.violation("Transact ended its goroutine")
 		}
 	}()
@@ -60,13 +58,7 @@ func (r *run) transact(s *step) {
 			}
 		}
 		if c.calls >= s.at && s.ending > 0 {
-			switch {
-			case end.panic != nil:
-				panic(end.panic)
-			case end.exit:
-				exit()
-			}
-			of = end.err
+			of = end.End()
 		}
 		return of
 	}, keys[:2]...)
