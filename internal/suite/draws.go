@@ -37,6 +37,17 @@ func (d *Draws) Habit(n int, label string) int {
 // Once draws true once in n times.
 func (d *Draws) Once(n int, label string) bool { return d.N(n, label) == n-1 }
 
+// Some draws least to most things. A program shrinks by whole things.
+func Some[T any](d *Draws, label string, least, most int, draw func() T) []T {
+	one := rapid.Custom(func(t *rapid.T) T {
+		outer := d.T
+		d.T = t
+		defer func() { d.T = outer }()
+		return draw()
+	})
+	return rapid.SliceOfN(one, least, most).Draw(d.T, label)
+}
+
 // GoText prints a text as Go. Long runs of one byte become a call of strings.Repeat.
 func GoText(s string) string {
 	var parts []string

@@ -27,7 +27,10 @@ func (e Ending) End() error {
 	return e.Err
 }
 
-var errOfFn = errors.New("fn's own")
+var (
+	errOfFn   = errors.New("fn's own")
+	errLikeUs = &rmw.Error{Path: "fn", Reason: rmw.ErrContended}
+)
 
 // Endings returns endings that bad code takes for its own, wraps or retries. The first one is a return of nil.
 func Endings() []Ending {
@@ -37,7 +40,7 @@ func Endings() []Ending {
 	for name, err := range Reasons() {
 		all = append(all, Ending{Err: err, Code: name})
 	}
-	return append(all, Ending{Err: &rmw.Error{Path: "fn", Reason: rmw.ErrContended}, Code: `&rmw.Error{Path: "fn", Reason: rmw.ErrContended}`})
+	return append(all, Ending{Err: errLikeUs, Code: `&rmw.Error{Path: "fn", Reason: rmw.ErrContended}`})
 }
 
 // Reasons returns the errors of package rmw, in order, with their names.

@@ -104,7 +104,11 @@ func (l *Locker) TryLock(ctx context.Context, name string, fn func(ctx context.C
 
 // Lock implements [lock.Locker].
 func (l *Locker) Lock(ctx context.Context, name string) (lock.Hold, error) {
-	return l.enter(ctx, name, true)
+	s, err := l.enter(ctx, name, true)
+	if err != nil {
+		return nil, err // not a nil *section, which is no nil Hold
+	}
+	return s, nil
 }
 
 func (l *Locker) run(ctx context.Context, name string, fn func(ctx context.Context) error, wait bool) error {

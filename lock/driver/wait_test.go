@@ -52,6 +52,17 @@ func TestWaitsAreTold(t *testing.T) {
 	})
 }
 
+// A caller may ask the Hold alone: it is nil if there is an error.
+func TestLockReturnsNoHoldWithAnError(t *testing.T) {
+	l := open(scripted{}, driver.Config{})
+	defer func() { require.NoError(t, l.Close()) }()
+	h, err := l.Lock(t.Context(), "")
+	require.ErrorIs(t, err, rmw.ErrInvalid)
+	if h != nil {
+		t.Errorf("Lock returns a %T with its error, want nil", h)
+	}
+}
+
 // The first panic of an Observer is logged, with its stack. Stats count all.
 func TestObserversPanicIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
