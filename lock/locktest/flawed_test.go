@@ -51,6 +51,7 @@ type flawed struct {
 	plain  bool // it is not reentrant
 	data   *flawedData
 	closed atomic.Bool
+	inside atomic.Int64 // its sections
 }
 
 // memoryLocker is a Memory, or one with a flaw.
@@ -104,6 +105,7 @@ func flawedTarget(f flaw, clause string) Target {
 	m := NewMemory(cfg)
 	data := &flawedData{
 		Memory: m, heard: map[string]bool{}, had: map[*memoryClient]bool{}, tokens: map[string]uint64{}, last: map[string]lock.Info{},
+		since: map[string]time.Time{}, queued: map[string]int{},
 	}
 	begin := func(tb testing.TB, m *Memory) lock.Locker {
 		options := driver.Options{Package: "memory", Service: "memory", Tokens: !plain}
@@ -205,10 +207,28 @@ func (l *flawed) Lock(ctx context.Context, name string) (lock.Hold, error) {
 	if l.flaw.key != nil {
 		name = l.flaw.key(name)
 	}
-	if l.flaw.lock == nil {
+	switch {
+	case l.plain:
+		return l.plainLock(ctx, name)
+	case l.flaw.lock == nil:
 		return l.Memory.Lock(ctx, name)
 	}
 	return l.flaw.lock(ctx, l, name)
+}
+
+func (l *flawed) plainLock(ctx context.Context, name string) (lock.Hold, error) {
+	key, mine := outerKey{l, name}, &outerCall{}
+	if outer, ok := ctx.Value(key).(*outerCall); ok && !outer.over.Load() {
+		return nil, rmw.ErrInvalid
+	}
+	h, err := l.Memory.Lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return changedHold{h, erringContext{context.WithValue(h.Context(), key, mine), h.Context().Err}, func() error {
+		mine.over.Store(true)
+		return h.Unlock()
+	}}, nil
 }
 
 func (l *flawed) Close() error {
@@ -257,6 +277,8 @@ type flawedData struct {
 	had    map[*memoryClient]bool // they held a lock
 	tokens map[string]uint64      // of owners
 	last   map[string]lock.Info
+	since  map[string]time.Time // of names and owners
+	queued map[string]int
 }
 
 // flawedService is the service of a Memory with a flaw.

@@ -362,7 +362,7 @@ func (c *caller) judgeRefusal(err error) {
 	switch {
 	case err == nil:
 		c.Errorf("%s: it returned nil, and did not call fn", c)
-	case c.outer != nil && !c.Reentrant && ended == nil && is(rmw.ErrInvalid):
+	case c.outer != nil && !c.Reentrant && is(rmw.ErrInvalid):
 	case c.plan.limit == endedBefore:
 		if !is(ended) && !is(rmw.ErrClosed) && !(is(rmw.ErrLockLost) && c.lostOutside()) {
 			c.Errorf("%s: its ctx had ended, and the error is %v", c, err)

@@ -13,7 +13,7 @@ func (p program) String() string {
 	b := &printer{program: p}
 	b.line("a, b, c := open(), open(), open()")
 	b.acts(p.acts)
-	b.line("time.Sleep(time.Minute)\n// And now each Locker gets each lock.")
+	b.line("time.Sleep(time.Minute)\n// And now each Locker gets each lock, while another gets the next one.")
 	return strings.TrimSuffix(b.Builder.String(), "\n")
 }
 

@@ -72,13 +72,16 @@ func (r *programRun) await(done []<-chan struct{}, format string, args ...any) {
 	}
 }
 
-// last requires each Locker and a new one to get each lock.
+// last requires each Locker and a new one to get each lock, while another gets the next one.
 func (r *programRun) last() {
 	r.Pass(r.deadFor() + r.ReleasedWithin + time.Minute)
 	r.add()
 	for name := range r.program.names {
 		for i := range r.lockers {
-			r.start(r.Ctx, &callPlan{way: byTryLock, locker: i, name: name, crowd: 1, acts: []act{{kind: doAsk, locker: i, name: name}}}, nil)
+			next := &callPlan{way: byTryLock, locker: (i + 1) % lockers, name: (name + 1) % len(r.program.names), crowd: 1, detached: true}
+			r.start(r.Ctx, &callPlan{way: byTryLock, locker: i, name: name, crowd: 1, acts: []act{
+				{kind: doAsk, locker: i, name: name}, {kind: doCall, call: next},
+			}}, nil)
 			r.Pass(r.ReleasedWithin)
 		}
 	}

@@ -1,8 +1,14 @@
 package locktest
 
 import (
+	"maps"
+	"os"
+	"slices"
+	"strconv"
 	"testing"
+	"time"
 
+	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 )
@@ -13,14 +19,65 @@ func programsOf(cfg driver.Config) func(*testing.T) Target {
 			tb.Cleanup(func() { _ = m.Close() })
 			return m
 		})
-		t.SlackAfterLease = 20e6
+		t.SlackAfterLease = 20 * time.Millisecond
 		return t
 	}
 }
 
-// Memory keeps the contract in all programs.
+// Memory keeps the contract in all programs, and so does the Locker of the controls without a flaw.
 func TestMemoryRunsPrograms(t *testing.T) {
-	for name, cfg := range map[string]driver.Config{"defaults": {}, "lock delay": {LockDelay: 5e9}, "max hold": {MaxHold: 40e9}} {
+	for name, cfg := range map[string]driver.Config{
+		"defaults": {}, "lock delay": {LockDelay: 5 * time.Second}, "max hold": {MaxHold: 40 * time.Second},
+	} {
 		t.Run(name, func(t *testing.T) { RunPrograms(t, programsOf(cfg), 1000) })
+	}
+	for _, plain := range []bool{false, true} {
+		RunPrograms(t, programsOfFlawed(flaw{plain: plain}), 300)
+	}
+}
+
+func programsOfFlawed(f flaw) func(*testing.T) Target {
+	return func(*testing.T) Target { return flawedTarget(f, "") }
+}
+
+// quick are flaws, one of each family, that few programs find.
+var quick = []string{"L01", "L03", "L08", "L12", "L15", "L19", "L24"}
+
+// Negative control: the programs find a flaw of each family.
+func TestProgramsFindFlaws(t *testing.T) {
+	for says, f := range strangerFlaws() {
+		if slices.Contains(quick, says[:3]) {
+			t.Run(says, func(t *testing.T) { findFlaw(t, says, f, 1) })
+		}
+	}
+}
+
+// Negative control: the programs find each flaw, whatever the seed. UNWATCH_CONTROL_SEEDS is the number of seeds.
+func TestLongProgramsFindFlaws(t *testing.T) {
+	long.Only(t)
+	seeds, err := strconv.Atoi(os.Getenv("UNWATCH_CONTROL_SEEDS"))
+	if err != nil {
+		seeds = 3
+	}
+	all := strangerFlaws()
+	for _, says := range slices.Sorted(maps.Keys(all)) {
+		t.Run(says, func(t *testing.T) { findFlaw(t, says, all[says], seeds) })
+	}
+}
+
+func findFlaw(t *testing.T, says string, f flaw, seeds int) {
+	t.Helper()
+	var tried []int
+	for seed := range seeds {
+		if found := search(t, programsOfFlawed(f), uint64(1+1_000_000*seed), 5000, "0s"); found != nil {
+			tried = append(tried, found.Tried)
+		}
+	}
+	if len(tried) < seeds {
+		t.Errorf("%s: found in %d of %d runs", says, len(tried), seeds)
+	}
+	if slices.Sort(tried); len(tried) > 0 {
+		t.Logf("%s: found in %d of %d runs, by %d programs in the median, %d at most",
+			says, len(tried), seeds, tried[len(tried)/2], tried[len(tried)-1])
 	}
 }
