@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
@@ -54,7 +53,7 @@ func (r *programRun) mayFail(err error, locker int) bool {
 	defer r.mu.Unlock()
 	c := r.clients[locker]
 	return errors.Is(err, rmw.ErrClosed) && c.closed ||
-		errors.Is(err, rmw.ErrUnavailable) && (c.faults > 0 || time.Now().Before(c.trouble))
+		errors.Is(err, rmw.ErrUnavailable) && (c.faults > 0 || c.broken)
 }
 
 // askToken requires tokens to rise from holder to holder.
@@ -102,7 +101,7 @@ func (c *caller) askAfter() {
 				return false
 			}
 		}
-		return c.settledLocked() && !c.excused() && c.ReleasedWithin == 0 && !c.clients[by].closed
+		return c.settledLocked() && !c.excused() && c.ReleasedWithin == 0 && !c.clients[by].closed && !c.clients[by].broken
 	}
 	if c.seq.Owner == "" || !quiet() {
 		return

@@ -28,6 +28,7 @@ type client struct {
 	faults  int       // that go on
 	cut     time.Time // since then no reply reaches it; zero: they do
 	trouble time.Time // until then the last fault may be felt
+	broken  bool      // its next requests may find broken connections
 	closed  bool
 }
 
@@ -111,7 +112,7 @@ func (r *programRun) over(locker int, silent bool) {
 	if c.faults--; silent {
 		c.cut = time.Time{}
 	}
-	c.trouble = now.Add(soon)
+	c.trouble, c.broken = now.Add(soon), true
 	r.unsureLocked()
 }
 
@@ -167,7 +168,7 @@ func (c *caller) holder() *caller {
 // excused reports whether the lock may be lost.
 func (c *caller) excused() bool {
 	h := c.holder()
-	return h.mayLose || h.MaxHold > 0 && time.Since(h.began) > h.MaxHold-soon
+	return h.mayLose || h.MaxHold > 0 && time.Since(h.entered) > h.MaxHold-soon
 }
 
 func (c *caller) begin() {
@@ -175,7 +176,9 @@ func (c *caller) begin() {
 	defer c.mu.Unlock()
 	now := time.Now()
 	c.began = now
-	if own := c.clients[c.locker]; own.faults > 0 || now.Before(own.trouble) {
+	own := c.clients[c.locker]
+	c.troubled = own.broken
+	if own.faults > 0 || now.Before(own.trouble) {
 		c.troubled, c.mayLose = true, true
 	}
 	c.pending = append(c.pending, c)

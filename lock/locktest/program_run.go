@@ -75,6 +75,11 @@ func (r *programRun) await(done []<-chan struct{}, format string, args ...any) {
 // last requires each Locker and a new one to get each lock, while another gets the next one.
 func (r *programRun) last() {
 	r.Pass(r.deadFor() + r.ReleasedWithin + time.Minute)
+	for i := range r.lockers {
+		if r.clients[i].broken {
+			r.reconnect(i)
+		}
+	}
 	r.add()
 	for name := range r.program.names {
 		for i := range r.lockers {
@@ -293,7 +298,7 @@ func (r *programRun) fault(a act) {
 	case doReconnect:
 		r.disturb(a.locker)
 		r.Faults.Reconnect(l)
-		r.reconnect(a.locker)
+		r.over(a.locker, false)
 	case doExpire:
 		r.disturb(a.locker)
 		r.took(func(c *caller) bool { return c.locker == a.locker })
@@ -318,17 +323,21 @@ func (r *programRun) fault(a act) {
 			r.Faults.Restart()
 		}
 		for i := range r.lockers {
-			r.reconnect(i)
+			r.over(i, false)
 		}
 	}
 }
 
-// reconnect has a Locker find its broken connection, at the latest now.
+// reconnect has a Locker find its broken connections.
 func (r *programRun) reconnect(locker int) {
-	r.faults.Go(func() {
-		for r.Pass(soon); r.silent(locker); r.Pass(soon) {
-		}
-		_ = r.lockers[locker].TryLock(r.Ctx, "locktest:reconnect:"+lockerName(locker), nothing)
-		r.over(locker, false)
-	})
+	var calls []<-chan struct{}
+	for i := range 32 {
+		calls = append(calls, r.Go(func() {
+			_ = r.lockers[locker].TryLock(r.Ctx, "locktest:reconnect:"+lockerName(locker)+strconv.Itoa(i), nothing)
+		}))
+	}
+	r.await(calls, "a call after a fault has not returned after %v", stuckAfter)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clients[locker].broken = false
 }

@@ -26,13 +26,12 @@ func programsOf(cfg driver.Config) func(*testing.T) Target {
 
 // Memory keeps the contract in all programs, and so does the Locker of the controls without a flaw.
 func TestMemoryRunsPrograms(t *testing.T) {
-	for name, cfg := range map[string]driver.Config{
-		"defaults": {}, "lock delay": {LockDelay: 5 * time.Second}, "max hold": {MaxHold: 40 * time.Second},
+	for name, open := range map[string]func(*testing.T) Target{
+		"defaults": programsOf(driver.Config{}), "lock delay": programsOf(driver.Config{LockDelay: 5 * time.Second}),
+		"max hold": programsOf(driver.Config{MaxHold: 40 * time.Second}),
+		"no flaw":  programsOfFlawed(flaw{}), "no flaw, plain": programsOfFlawed(flaw{plain: true}),
 	} {
-		t.Run(name, func(t *testing.T) { RunPrograms(t, programsOf(cfg), 1000) })
-	}
-	for _, plain := range []bool{false, true} {
-		RunPrograms(t, programsOfFlawed(flaw{plain: plain}), 300)
+		t.Run(name, func(t *testing.T) { RunPrograms(t, open, 500) })
 	}
 }
 

@@ -65,6 +65,13 @@ func TestLongLocker(t *testing.T) {
 	}
 }
 
+// A Locker keeps the contract in all programs.
+func TestPrograms(t *testing.T) {
+	locktest.RunPrograms(t, func(t *testing.T) locktest.Target {
+		return newFixture(t, 3).target(redlock.Config{LockDelay: 5 * time.Second}, 10*time.Second)
+	}, 40)
+}
+
 // A lock can be held for a hundred leases, if MaxHold is longer.
 func TestLockerForEver(t *testing.T) {
 	locktest.RunFake(t, func(t *testing.T) locktest.Target {
