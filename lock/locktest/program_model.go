@@ -37,6 +37,7 @@ type modelLock struct {
 	holders []*caller
 	changed time.Time // when a call of it returned or a section ended last
 	entered []*caller // all holders, in order
+	taken   time.Time // when it was taken away last
 }
 
 // state is what is known of a call.
@@ -137,12 +138,13 @@ func (r *programRun) stalled(locker int, d time.Duration) {
 	}
 }
 
-// took notes that locks were taken from these calls.
-func (r *programRun) took(from func(*caller) bool) {
+// took notes that the lock name was taken away, or each lock if it is "", from one Locker or, if locker is anyone, from all.
+func (r *programRun) took(name string, locker int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := time.Now()
 	for _, c := range r.pending {
-		if !from(c) {
+		if name != "" && name != c.name || locker != anyone && locker != c.locker {
 			continue
 		}
 		for _, o := range r.pending {
@@ -151,11 +153,18 @@ func (r *programRun) took(from func(*caller) bool) {
 			}
 		}
 		if c.taken = true; c.inFn && c.takenAt.IsZero() {
-			c.takenAt = time.Now()
+			c.takenAt = now
+		}
+	}
+	for of, l := range r.locks {
+		if name == "" || name == of {
+			l.taken = now
 		}
 	}
 	r.unsureLocked()
 }
+
+const anyone = -1
 
 // holder is the call that took the lock.
 func (c *caller) holder() *caller {
@@ -165,10 +174,14 @@ func (c *caller) holder() *caller {
 	return c
 }
 
-// excused reports whether the lock may be lost.
+// excused reports whether the lock may be lost. A Target need not declare a MaxHold beyond its patience.
 func (c *caller) excused() bool {
 	h := c.holder()
-	return h.mayLose || h.MaxHold > 0 && time.Since(h.entered) > h.MaxHold-soon
+	most := max(h.patience(), time.Hour)
+	if h.MaxHold > 0 {
+		most = h.MaxHold - soon
+	}
+	return h.mayLose || time.Since(h.entered) > most
 }
 
 func (c *caller) begin() {
@@ -180,6 +193,9 @@ func (c *caller) begin() {
 	c.troubled = own.broken
 	if own.faults > 0 || now.Before(own.trouble) {
 		c.troubled, c.mayLose = true, true
+	}
+	if l := c.lockNamed(c.name); c.ReleasedWithin > 0 && !l.taken.IsZero() && now.Sub(l.taken) < c.Lease+soon {
+		c.taken, c.mayLose = true, true // the Locker may have kept it from an earlier call
 	}
 	c.pending = append(c.pending, c)
 }

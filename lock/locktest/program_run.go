@@ -301,23 +301,22 @@ func (r *programRun) fault(a act) {
 		r.over(a.locker, false)
 	case doExpire:
 		r.disturb(a.locker)
-		r.took(func(c *caller) bool { return c.locker == a.locker })
+		r.took("", a.locker)
 		r.Faults.Expire(l)
 		r.over(a.locker, false)
 	case doTakeAway:
 		name := r.program.names[a.name]
-		taken := func(c *caller) bool { return c.name == name }
-		r.took(taken)
+		r.took(name, anyone)
 		if err := r.Faults.TakeAway(r.Ctx, name); err != nil {
 			r.Errorf("take the lock away: %v", err)
 		}
-		r.took(taken)
+		r.took(name, anyone)
 	case doRestart, doForget:
 		for i := range r.lockers {
 			r.disturb(i)
 		}
 		if a.kind == doForget {
-			r.took(func(*caller) bool { return true })
+			r.took("", anyone)
 			r.Faults.Forget()
 		} else {
 			r.Faults.Restart()

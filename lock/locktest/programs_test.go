@@ -31,7 +31,7 @@ func TestMemoryRunsPrograms(t *testing.T) {
 		"max hold": programsOf(driver.Config{MaxHold: 40 * time.Second}),
 		"no flaw":  programsOfFlawed(flaw{}), "no flaw, plain": programsOfFlawed(flaw{plain: true}),
 	} {
-		t.Run(name, func(t *testing.T) { RunPrograms(t, open, 500) })
+		t.Run(name, func(t *testing.T) { RunPrograms(t, open, 400) })
 	}
 }
 

@@ -71,6 +71,9 @@ func RunFake(t *testing.T, open func(t *testing.T) Target, names ...string) {
 			suite.Fake(t, clause.Name, func(t *testing.T) { clause.test(t, open(t), len(names) > 0) })
 		})
 	}
+	if len(names) == 0 {
+		t.Run("programs", func(t *testing.T) { RunPrograms(t, open, 25) })
+	}
 }
 
 // some returns the clauses of these names, or all.

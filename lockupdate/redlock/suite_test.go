@@ -69,7 +69,7 @@ func TestLongLocker(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	locktest.RunPrograms(t, func(t *testing.T) locktest.Target {
 		return newFixture(t, 3).target(redlock.Config{LockDelay: 5 * time.Second}, 10*time.Second)
-	}, 40)
+	}, 75)
 }
 
 // A lock can be held for a hundred leases, if MaxHold is longer.
