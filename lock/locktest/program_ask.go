@@ -43,7 +43,8 @@ func (r *programRun) ask(ctx context.Context, a act, c *caller) {
 	case !info.Held || info.Owner != seq.Owner || info.Token != seq.Token:
 		r.Errorf("%s: Inspect shows %+v while fn runs, want %+v", c, info, seq)
 	case r.Data && !bytes.Equal(info.Data, h.stored):
-		r.Errorf("%s: Inspect shows the data %.40q (%d bytes), want %.40q (%d bytes)", c, info.Data, len(info.Data), h.stored, len(h.stored))
+		r.Errorf("%s: Inspect shows the data %.40q of %d bytes, want %.40q of %d",
+			c, info.Data, len(info.Data), h.stored, len(h.stored))
 	}
 }
 

@@ -164,8 +164,12 @@ func (d *draws) within(depth int) act {
 
 // hold draws the time that a lock is held.
 func (d *draws) hold() time.Duration {
-	return usual(d, "hold", time.Millisecond, 50*time.Millisecond, time.Second, 6*time.Second, 27*time.Second,
+	hold := usual(d, "hold", time.Millisecond, 50*time.Millisecond, time.Second, 6*time.Second, 27*time.Second,
 		45*time.Second, time.Second, 3*time.Minute, 61*time.Minute)
+	if hold > time.Hour && d.target.Requests == nil && !d.Once(4, "an hour") {
+		return time.Minute // others poll all the time
+	}
+	return hold
 }
 
 // fault draws a fault, or none if it is not declared.

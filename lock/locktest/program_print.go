@@ -25,7 +25,7 @@ type printer struct {
 }
 
 func (b *printer) line(format string, args ...any) {
-	fmt.Fprintf(b, strings.Repeat("\t", b.indent)+format+"\n", args...)
+	_, _ = fmt.Fprintf(b, strings.Repeat("\t", b.indent)+format+"\n", args...)
 }
 
 func lockerName(i int) string { return string(rune('a' + i)) }
@@ -52,7 +52,8 @@ func (b *printer) act(a act) {
 	case doStall:
 		b.line("faults.Stall(%s, %s)", l, d)
 	case doCut, doLoseReply, doLate:
-		b.line("time.AfterFunc(%s, faults.%s(%s))", d, map[actKind]string{doCut: "Cut", doLoseReply: "LoseReply", doLate: "Late"}[a.kind], l)
+		fault := map[actKind]string{doCut: "Cut", doLoseReply: "LoseReply", doLate: "Late"}[a.kind]
+		b.line("time.AfterFunc(%s, faults.%s(%s))", d, fault, l)
 	case doReconnect:
 		b.line("faults.Reconnect(%s)", l)
 	case doExpire:
@@ -97,7 +98,8 @@ func (b *printer) call(c *callPlan) {
 		b.indent--
 		b.line("}()")
 	default:
-		b.line("%s%s.%s(%s, %s, func(ctx context.Context) error {", start, l, [...]string{"WithLock", "TryLock"}[c.way], c.ctx(), name)
+		method := [...]string{"WithLock", "TryLock"}[c.way]
+		b.line("%s%s.%s(%s, %s, func(ctx context.Context) error {", start, l, method, c.ctx(), name)
 		b.indent++
 		b.acts(c.acts)
 		switch end := twin.Endings()[c.ending]; {

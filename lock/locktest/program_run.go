@@ -167,7 +167,8 @@ type caller struct {
 
 // String names the call in a violation.
 func (c *caller) String() string {
-	return [...]string{"WithLock", "TryLock", "Lock"}[c.plan.way] + " of " + strconv.QuoteToASCII(short(c.name)) + " by " + lockerName(c.locker)
+	method := [...]string{"WithLock", "TryLock", "Lock"}[c.plan.way]
+	return method + " of " + strconv.QuoteToASCII(short(c.name)) + " by " + lockerName(c.locker)
 }
 
 func short(name string) string {
