@@ -127,7 +127,7 @@ func TestLocker(t *testing.T) {
 // A Store keeps the contract of a Locker in all programs.
 func TestLockerPrograms(t *testing.T) {
 	cfg := lockupdate.Config{Lease: 10 * time.Second}
-	locktest.RunPrograms(t, func(t *testing.T) locktest.Target { return lockers(t, cfg) }, 75)
+	locktest.RunPrograms(t, func(t *testing.T) locktest.Target { return lockers(t, cfg) }, 50)
 }
 
 // MaxHold is told as the reason of a loss. The clause "max-hold" asks for more than a Store promises: the Store counts in ticks of its

@@ -148,8 +148,8 @@ func (d *draws) act() act {
 	return act{kind: kind, locker: d.locker(), name: d.name()}
 }
 
-// within draws an act of a critical section.
-func (d *draws) within(depth int) act {
+// within draws an act of the critical section of c.
+func (d *draws) within(depth int, c *callPlan) act {
 	kind := usual(d, "do within", doPass, doPass, doPass, doAsk, doAsk, doTakeAway, doTakeAway, doCall, doCancel)
 	switch {
 	case kind == doCall && depth < 2:
@@ -157,7 +157,11 @@ func (d *draws) within(depth int) act {
 	case kind == doCall, kind == doPass:
 		return act{kind: doPass, pass: d.hold()}
 	case kind == doTakeAway:
-		return d.fault()
+		a := d.fault()
+		if d.Once(2, "own") {
+			a.locker, a.name = c.locker, c.name
+		}
+		return a
 	}
 	return act{kind: kind, locker: d.locker(), name: d.name()}
 }
@@ -210,6 +214,6 @@ func (d *draws) call(depth int) *callPlan {
 	} else if c.detached = d.Once(3, "detached"); c.limit == 0 {
 		c.limit = 2 * time.Second // or two nested calls wait for each other
 	}
-	c.acts = suite.Some(d.Draws, "acts within", 0, 5, func() act { return d.within(depth) })
+	c.acts = suite.Some(d.Draws, "acts within", 0, 5, func() act { return d.within(depth, c) })
 	return c
 }

@@ -72,7 +72,7 @@ func RunFake(t *testing.T, open func(t *testing.T) Target, names ...string) {
 		})
 	}
 	if len(names) == 0 {
-		t.Run("programs", func(t *testing.T) { RunPrograms(t, open, 25) })
+		t.Run("programs", func(t *testing.T) { RunPrograms(t, open, 15) })
 	}
 }
 
