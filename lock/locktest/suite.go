@@ -63,7 +63,8 @@ func run(t *testing.T, open func(t *testing.T) Target, clauses []Clause, must bo
 
 // RunFake is Run on fake time: each clause in a testing/synctest bubble, in which
 // open is called. Nothing below the Target may reach out of it. A clause that takes two
-// minutes of real time ends the test binary with a panic: its Locker spins.
+// minutes of real time ends the test binary with a panic: its Locker spins. Without names, 15 programs
+// run, too; see [RunPrograms].
 func RunFake(t *testing.T, open func(t *testing.T) Target, names ...string) {
 	t.Helper()
 	for _, clause := range some(t, names) {
