@@ -30,7 +30,7 @@
 //
 // # Programs
 //
-// [RunPrograms] searches for what no clause names: it draws programs of calls and faults, runs them on fake time, and judges them by a
+// [RunPrograms] searches for faults that no clause names. It draws programs of calls and faults, runs them on fake time, and judges them by a
 // model. It prints the shortest program that the Lockers run wrong as Go. RunFake runs 15 programs; run more:
 //
 //	func TestPrograms(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// ask asks for all that is known of the lock of c, or of one whose holder is not known.
+// ask asks for the token and the Sequencer of c, and has another Locker check and inspect its lock.
 func (r *programRun) ask(ctx context.Context, a act, c *caller) {
 	if c == nil || ctx.Err() != nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// model is what the calls and the faults of a program imply.
+// model follows the calls and the faults of a program.
 type model struct {
 	clients []client
 	locks   map[string]*modelLock
@@ -40,7 +40,7 @@ type modelLock struct {
 	taken   time.Time // when it was taken away last
 }
 
-// state is what is known of a call.
+// state is the state of a call.
 type state struct {
 	began, entered time.Time
 	calls          int

@@ -11,7 +11,7 @@ import (
 // Programs are drawn, run, judged and shrunk:
 //
 //   - drawProgram draws acts of three Lockers on three locks: calls of WithLock, TryLock and Lock, one after the other, at once, in
-//     crowds and nested; time that passes; faults that the Target declares; Close. Names come of a pool of what bad code confuses.
+//     crowds and nested; time that passes; faults that the Target declares; Close. Names come of the pools of package twin.
 //   - runProgram runs it on fake time. A model judges each call: exclusion, tokens, the time until a free lock is granted, fn's
 //     goroutine, ctx and end, and all errors. At the end all faults are over, and each Locker has to get each lock.
 //
