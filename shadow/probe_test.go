@@ -26,7 +26,7 @@ func reportOf(t *testing.T, candidate rmw.Store, calls int) *report.Report {
 	s := shadow.New(rmwtest.NewMemory(), candidate, shadow.Config{Reads: 100})
 	for ; calls > 0 && len(named(s.Report())) == 0; calls -= 8 * 50 {
 		traffic(t, s, 8, 50, 8)
-		time.Sleep(200 * time.Millisecond) // some 1,500 calls in a second
+		pass(200 * time.Millisecond) // some 1,500 calls in a second
 		require.NoError(t, s.Drain(t.Context()))
 	}
 	r := s.Report()
@@ -47,7 +47,7 @@ func TestProbesFind(t *testing.T) {
 			for _, s := range r.Samples[:min(len(r.Samples), 1)] {
 				t.Logf("at call %s: %s", s.OpID[strings.Index(s.OpID, "#")+1:], s.Explain)
 			}
-			time.Sleep(3 * time.Hour) // goroutines that were left end
+			pass(3 * time.Hour) // goroutines that were left end
 		})
 	}
 }

@@ -162,3 +162,6 @@ func TestHandler(t *testing.T) {
 	}
 	require.NoError(t, s.Close())
 }
+
+// pass lets fake time pass.
+func pass(d time.Duration) { time.Sleep(d) }

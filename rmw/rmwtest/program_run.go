@@ -41,14 +41,17 @@ type run struct {
 	noTx    bool
 	index   int
 
-	code *code // nil: the step is not written
+	writing chan struct{} // held by who writes beside the Stores, by several commands
+	code    *code         // nil: the step is not written
 }
 
 // runProgram runs a program, writes it as Go, and returns the violations.
 func runProgram(target Target, p program, out *code) error {
 	return suite.Run(context.Background(), 365*24*time.Hour, func(ck *suite.Check) {
 		c := &check{Target: target, Check: ck, clause: "programs"}
-		r := &run{check: c, program: p, history: newHistory(target.ExpiryUnit), foreign: map[int]bool{}, code: out}
+		r := &run{
+			check: c, program: p, history: newHistory(target.ExpiryUnit), foreign: map[int]bool{}, code: out, writing: make(chan struct{}, 1),
+		}
 		for range 2 {
 			r.open()
 		}
@@ -90,6 +93,9 @@ func (r *run) step(s *step) {
 	r.alone = s.kind == doUpdate
 	// Of a SET to a key that a Transact has taken, the order is the Transact before it. Two of them may contradict each other.
 	r.guarded = s.kind == doTransact && (s.nth > 0 || len(s.meddle) > 1)
+	if s.first.name != "" {
+		r.write(s.key, s.first.content(r.keyKinds[s.key], rmw.Value{}), 0)
+	}
 	whole, direct, struck := r.code, new(code), false
 	r.code = new(code)
 	if fault := s.fault; s.nth > 0 && s.cancel != cancelAtCommand {
@@ -140,9 +146,6 @@ func (r *run) within(s *step, do func()) {
 func (r *run) do(s *step) {
 	switch s.kind {
 	case doUpdate:
-		if s.first.name != "" {
-			r.write(s.key, s.first.content(r.keyKinds[s.key], rmw.Value{}), 0)
-		}
 		r.update(r.Ctx, s, r.code)
 	case doRead, doPeek:
 		r.read(r.Ctx, s, r.code)
@@ -220,6 +223,8 @@ func (r *run) seen(e *effect, key int, v rmw.Value, left time.Duration) {
 
 // write writes beside the Stores.
 func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
 	r.writeOver(key, v, ttl, part{key: key, blind: true}, r.code)
 }
 
@@ -251,6 +256,8 @@ func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part, out *co
 
 // meddle writes a value beside the Stores that a guard may fail to notice. result computes the value that fn will return.
 func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value, out *code) {
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
 	if r.faulty && r.EqualWrites { // it may equal that of the Update
 		return
 	}
