@@ -102,11 +102,17 @@ func TestWhereWatchDoesNotWork(t *testing.T) {
 }
 
 // Store keeps the contract in many programs.
+func TestPrograms(t *testing.T) { runPrograms(t, 300) }
+
 func TestLongPrograms(t *testing.T) {
 	long.Only(t)
+	runPrograms(t, 3000)
+}
+
+func runPrograms(t *testing.T, programs int) {
 	contract.Bench{
 		Proxy:   proxytest.Config{Profile: proxycompat.Redis(), InMemory: true},
 		Open:    func(rdb *redis.Client) rmw.Store { return cas.New(rdb, cas.Config{}) },
 		OneSlot: true,
-	}.RunPrograms(t, 1000)
+	}.RunPrograms(t, programs)
 }

@@ -266,7 +266,13 @@ func eachProxy(t *testing.T, test func(name string, proxy proxytest.Config, cfg 
 }
 
 // Store keeps the contract in many programs.
+func TestPrograms(t *testing.T) { runPrograms(t, 200) }
+
 func TestLongPrograms(t *testing.T) {
 	long.Only(t)
-	newBench(proxycompat.Codis32(), lockupdate.Config{}).RunPrograms(t, 1000)
+	runPrograms(t, 1500)
+}
+
+func runPrograms(t *testing.T, programs int) {
+	newBench(proxycompat.Codis32(), lockupdate.Config{}).RunPrograms(t, programs)
 }

@@ -86,13 +86,13 @@ func transacts(s rmw.Store) bool {
 	return !errors.Is(err, rmw.ErrUnsupported)
 }
 
-// RunFake is [Run] on fake time, behind 100 programs of [RunPrograms]: each clause and program runs in a testing/synctest
+// RunFake is [Run] on fake time, behind 30 programs of [RunPrograms]: each clause and program runs in a testing/synctest
 // bubble, in which open is called. Waiting costs nothing, and a goroutine that stays behind fails the test.
 // Nothing below the Target may reach out of the bubble. A clause or program that takes two minutes of
 // real time ends the test binary with a panic: its Store spins.
 func RunFake(t *testing.T, open func(t *testing.T) Target) {
 	t.Helper()
-	t.Run("programs", func(t *testing.T) { RunPrograms(t, open, 100) })
+	t.Run("programs", func(t *testing.T) { RunPrograms(t, open, 30) })
 	for _, clause := range Clauses() {
 		t.Run(clause.Name, func(t *testing.T) {
 			suite.Fake(t, clause.Name, func(t *testing.T) { clause.test(t, open(t)) })
