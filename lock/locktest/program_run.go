@@ -154,7 +154,7 @@ type caller struct {
 	plan   *callPlan
 	locker int
 	name   string
-	in     *caller // the call whose fn's ctx it has; nil: none
+	in     *caller // the call of fn that runs it; nil: none
 
 	ctx       context.Context
 	cancel    func()

@@ -25,7 +25,7 @@ type call struct {
 	cancelled bool
 	slept     time.Duration
 	out       *code   // that of the call
-	fns       []*code // what happens in each call of fn
+	fns       []*code // the events of each call of fn
 	cancelAt  int
 	wasClosed bool
 	stop      func() bool

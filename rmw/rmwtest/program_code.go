@@ -12,7 +12,7 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
-// code is a part of a program as Go, which is written while the program runs. A nil code drops what it gets.
+// code is a part of a program as Go. Lines are added while the program runs. A nil code drops them.
 type code struct {
 	mu    sync.Mutex
 	lines []string
@@ -139,7 +139,7 @@ func (c *call) writeRead(peek bool, v rmw.Value, err error) {
 	c.restore()
 }
 
-// writeFn writes what happens in each call of fn, and how it ends.
+// writeFn writes the events of each call of fn, and its end.
 func (c *call) writeFn(end twin.Ending, failed string) {
 	c.out.add("calls++")
 	if slices.ContainsFunc(c.fns, func(in *code) bool { return len(in.lines) > 0 }) {

@@ -15,7 +15,7 @@ import (
 // history records the calls of a program with their results. Its model has linearizable registers with an expiry.
 // A Transact is one step of several registers.
 type history struct {
-	unit time.Duration // of expiries, with what a few commands round off
+	unit time.Duration // of expiries, and the rounding of a few commands
 
 	mu     sync.Mutex
 	events []event
@@ -243,9 +243,7 @@ func (h *history) apply(w world, e *effect, now time.Time) []world {
 		for _, w := range after {
 			for _, r := range h.step(w.keys[p.key], p, e.begun, now) {
 				keys := make(map[int]register, len(w.keys)+1)
-				for k, was := range w.keys {
-					keys[k] = was
-				}
+				maps.Copy(keys, w.keys)
 				keys[p.key] = r
 				more = append(more, world{keys, w.done})
 			}

@@ -49,18 +49,19 @@ func goValue(v rmw.Value) string {
 func goWide(v rmw.Value) string {
 	all, common := twin.Values(rmw.KindHash)
 	wide := all[common]
-	text := fmt.Sprintf("manyFields(%d)", wide.Len())
+	var text strings.Builder
+	fmt.Fprintf(&text, "manyFields(%d)", wide.Len())
 	for name, value := range v.All() {
 		if old, ok := wide.Field(name); !ok || old != value {
-			text += ".With(" + suite.GoText(name) + ", " + suite.GoText(value) + ")"
+			text.WriteString(".With(" + suite.GoText(name) + ", " + suite.GoText(value) + ")")
 		}
 	}
 	for name := range wide.All() {
 		if _, ok := v.Field(name); !ok {
-			text += ".Without(" + suite.GoText(name) + ")"
+			text.WriteString(".Without(" + suite.GoText(name) + ")")
 		}
 	}
-	return text
+	return text.String()
 }
 
 // goDuration prints a duration as Go.

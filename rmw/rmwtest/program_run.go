@@ -37,11 +37,11 @@ type run struct {
 	trouble time.Time // until then, the last fault may be felt
 	crowded bool
 	alone   bool // the one call that runs is an Update
-	guarded bool // writes beside the Stores respect what a Transact has taken
+	guarded bool // a key that a Transact has taken is not written beside the Stores
 	noTx    bool
 	index   int
 
-	writing chan struct{} // held by who writes beside the Stores, by several commands
+	writing chan struct{} // full while a goroutine writes beside the Stores
 	code    *code         // nil: the step is not written
 }
 
