@@ -30,8 +30,8 @@
 //
 // # Programs
 //
-// [RunPrograms] searches for faults that no clause names. It draws programs of calls and faults, runs them on fake time, and judges them by a
-// model. It prints the shortest program that the Lockers run wrong as Go. RunFake runs 15 programs; run more:
+// [RunPrograms] searches for faults that no clause names. It draws programs of calls and faults, runs them on fake time, and
+// judges them by a model. It prints the shortest program that the Lockers run wrong as Go. RunFake runs 15 programs; run more:
 //
 //	func TestPrograms(t *testing.T) {
 //		locktest.RunPrograms(t, func(t *testing.T) locktest.Target { ... }, 1000)

@@ -80,7 +80,8 @@ func TestFaultExecutesTransactionLater(t *testing.T) {
 				bubble(t, cfg, func(t *testing.T, p *proxytest.Proxy, rdb *redis.Client) {
 					for _, text := range []string{"", "ERR later"} {
 						key := "k" + text
-						p.Inject(proxytest.Fault{Command: command, Times: 1, Action: proxytest.ExecuteLater, Delay: time.Second, Text: text})
+						late := proxytest.Fault{Command: command, Times: 1, Action: proxytest.ExecuteLater, Delay: time.Second, Text: text}
+						p.Inject(late)
 						_, err := rdb.TxPipelined(background, func(pipe redis.Pipeliner) error {
 							pipe.Set(background, key, "v", 0)
 							return pipe.Set(background, key+"2", "v", 0).Err()

@@ -50,7 +50,8 @@ func runProgram(target Target, p program, out *code) error {
 	return suite.Run(context.Background(), 365*24*time.Hour, func(ck *suite.Check) {
 		c := &check{Target: target, Check: ck, clause: "programs"}
 		r := &run{
-			check: c, program: p, history: newHistory(target.ExpiryUnit), foreign: map[int]bool{}, code: out, writing: make(chan struct{}, 1),
+			check: c, program: p, history: newHistory(target.ExpiryUnit), code: out,
+			foreign: map[int]bool{}, writing: make(chan struct{}, 1),
 		}
 		for range 2 {
 			r.open()
