@@ -215,8 +215,8 @@ func (c *caller) freeForLocked() time.Duration {
 	return time.Since(since)
 }
 
-// grace is the time in which a free lock is granted.
-func (r *programRun) grace() time.Duration { return r.ReleasedWithin + soon }
+// grace is the time in which a free lock is granted. A Locker that polls may ask seldom after a long wait.
+func (c *caller) grace() time.Duration { return max(c.ReleasedWithin+soon, time.Since(c.began)/2) }
 
 // enter judges the beginning of fn.
 func (c *caller) enter(ctx context.Context) {
