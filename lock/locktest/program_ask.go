@@ -69,7 +69,7 @@ func (r *programRun) askToken(ctx context.Context, c, h *caller) {
 		}
 		return
 	case err != nil:
-		if ctx.Err() == nil && !h.excused() && !h.troubled {
+		if ctx.Err() == nil && !h.excused() && !h.troubled.Load() {
 			r.Errorf("%s: the token: %v", c, err)
 		}
 		return

@@ -44,10 +44,10 @@ type modelLock struct {
 type state struct {
 	began, entered time.Time
 	calls          int
-	troubled       bool      // its Locker was disturbed
-	mayLose        bool      // a fault may cost it the lock
-	taken          bool      // its lock was taken away, or may have been
-	takenAt        time.Time // when, in fn
+	troubled       atomic.Bool // its Locker was disturbed
+	mayLose        atomic.Bool // a fault may cost it the lock
+	taken          bool        // its lock was taken away, or may have been
+	takenAt        time.Time   // when, in fn
 	inFn           bool
 	mustLose       bool
 	token          uint64
@@ -92,7 +92,8 @@ func (r *programRun) disturb(locker int) {
 	r.clients[locker].faults++
 	for _, c := range r.pending {
 		if c.locker == locker {
-			c.troubled, c.mayLose = true, true
+			c.troubled.Store(true)
+			c.mayLose.Store(true)
 		}
 	}
 }
@@ -149,7 +150,7 @@ func (r *programRun) took(name string, locker int) {
 		}
 		for _, o := range r.pending {
 			if o == c || r.Session && o.locker == c.locker {
-				o.mayLose = true
+				o.mayLose.Store(true)
 			}
 		}
 		if c.taken = true; c.inFn && c.takenAt.IsZero() {
@@ -181,7 +182,7 @@ func (c *caller) excused() bool {
 	if h.MaxHold > 0 {
 		most = h.MaxHold - soon
 	}
-	return h.mayLose || time.Since(h.entered) > most
+	return h.mayLose.Load() || time.Since(h.entered) > most
 }
 
 func (c *caller) begin() {
@@ -190,12 +191,14 @@ func (c *caller) begin() {
 	now := time.Now()
 	c.began = now
 	own := c.clients[c.locker]
-	c.troubled = own.broken
+	c.troubled.Store(own.broken)
 	if own.faults > 0 || now.Before(own.trouble) {
-		c.troubled, c.mayLose = true, true
+		c.troubled.Store(true)
+		c.mayLose.Store(true)
 	}
 	if l := c.lockNamed(c.name); c.ReleasedWithin > 0 && !l.taken.IsZero() && now.Sub(l.taken) < c.Lease+soon {
-		c.taken, c.mayLose = true, true // the Locker may have kept it from an earlier call
+		c.taken = true // the Locker may have kept it from an earlier call
+		c.mayLose.Store(true)
 	}
 	c.pending = append(c.pending, c)
 }
@@ -203,7 +206,7 @@ func (c *caller) begin() {
 // freeFor returns how long the lock has been free for a call that waits, as far as that is sure.
 func (c *caller) freeForLocked() time.Duration {
 	l := c.lockNamed(c.name)
-	if len(l.holders) > 0 || !c.settledLocked() || c.troubled {
+	if len(l.holders) > 0 || !c.settledLocked() || c.troubled.Load() {
 		return 0
 	}
 	since := c.began
@@ -260,11 +263,11 @@ func (c *caller) enter(ctx context.Context) {
 
 // orderLocked requires that no other call has waited for longer.
 func (c *caller) orderLocked() {
-	if !c.Ordered || !c.settledLocked() || c.troubled || c.plan.way == byTryLock {
+	if !c.Ordered || !c.settledLocked() || c.troubled.Load() || c.plan.way == byTryLock {
 		return
 	}
 	for _, o := range c.pending {
-		if o.name == c.name && o.calls == 0 && o.plan.way != byTryLock && o.outer == nil && !o.troubled && o.ctx.Err() == nil &&
+		if o.name == c.name && o.calls == 0 && o.plan.way != byTryLock && o.outer == nil && !o.troubled.Load() && o.ctx.Err() == nil &&
 			o.began.Before(c.began) && o.began.After(c.unsure) {
 			c.Errorf("%s: the lock was granted before %s got it, which came %v earlier", c, o, c.began.Sub(o.began))
 			return
@@ -389,9 +392,9 @@ func (c *caller) judgeRefusal(err error) {
 	case free > c.grace():
 		c.Errorf("%s: the lock was free for %v, and the call did not get it: %v", c, free, err)
 	case is(rmw.ErrClosed) && c.clients[c.locker].closed,
-		is(rmw.ErrUnavailable) && c.troubled,
+		is(rmw.ErrUnavailable) && c.troubled.Load(),
 		is(rmw.ErrLockLost) && c.lostOutside(),
-		is(rmw.ErrContended) && c.plan.way == byTryLock && (busy || c.troubled || ended != nil),
+		is(rmw.ErrContended) && c.plan.way == byTryLock && (busy || c.troubled.Load() || ended != nil),
 		is(rmw.ErrContended) && c.plan.way != byTryLock && ended != nil && is(ended),
 		ended != nil && is(ended):
 	default:

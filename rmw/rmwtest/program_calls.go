@@ -33,7 +33,10 @@ type call struct {
 
 // call begins a call of a Store.
 func (r *run) call(ctx context.Context, s *step, op string, out *code) *call {
-	c := &call{run: r, step: s, parent: ctx, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), wasClosed: r.closed[s.store], out: out}
+	c := &call{
+		run: r, step: s, parent: ctx, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), out: out,
+		wasClosed: r.stores[s.store].closed.Load(),
+	}
 	c.ctx, c.cancel = context.WithTimeout(context.WithValue(ctx, ctxKey{}, s), callLimit)
 	c.stop = func() bool { return false }
 	switch {
@@ -62,7 +65,7 @@ func (r *run) read(ctx context.Context, s *step, out *code) {
 	var v rmw.Value
 	var left time.Duration
 	var err error
-	p, ok := rmw.As[rmw.Peeker](r.stores[s.store])
+	p, ok := rmw.As[rmw.Peeker](r.stores[s.store].Store)
 	if ok && s.kind == doPeek {
 		v, left, err = p.Peek(c.ctx, c.key)
 	} else {
@@ -163,7 +166,7 @@ func (c *call) judgeUpdate(res rmw.Result, err, of error, in, out rmw.Value) {
 	}
 	switch {
 	case of != nil:
-		if err != of && !(c.faulty || c.cancelled || c.ended[c.store] || c.slept > 0) { //nolint:errorlint // the very error
+		if err != of && !(c.faulty || c.cancelled || c.stores[c.store].ended.Load() || c.slept > 0) { //nolint:errorlint // the very error
 			c.violation("fn returned %v (%T), Update %v (%T)", of, of, err, err)
 		}
 		if err == of { //nolint:errorlint // the very error
@@ -269,8 +272,8 @@ func (c *call) inFn(ctx context.Context, result func(rmw.Value) rmw.Value) {
 func (c *call) once(ctx context.Context) {
 	if c.close {
 		c.fn().add("go %s.(io.Closer).Close()\ntime.Sleep(time.Second)", c.storeName(c.store))
-		c.Go(func() { c.closeStore(c.store, nil) })
-		c.ended[c.store] = true
+		c.stores[c.store].ended.Store(true)
+		c.closing = append(c.closing, c.Go(func() { c.closeStore(c.store, nil) }))
 		time.Sleep(time.Second)
 		c.slept += time.Second
 	}

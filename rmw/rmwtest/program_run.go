@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/unwatch/unwatch/internal/suite"
@@ -28,11 +29,10 @@ type run struct {
 	*check
 	program
 	*history
-	stores  []rmw.Store
-	closed  []bool
-	ended   []bool       // Close was called
-	foreign map[int]bool // keys that have had another kind
-	faulty  bool         // of the present step has struck, or may
+	stores  []*opened
+	closing []<-chan struct{} // closed when a Close that began in fn has returned
+	foreign [3]atomic.Bool    // keys that have had another kind
+	faulty  bool              // of the present step has struck, or may
 	hung    bool
 	trouble time.Time // until then, the last fault may be felt
 	crowded bool
@@ -45,13 +45,19 @@ type run struct {
 	code    *code         // nil: the step is not written
 }
 
+// opened is a Store of a run.
+type opened struct {
+	rmw.Store
+	ended, closed atomic.Bool // Close was called, and has returned
+}
+
 // runProgram runs a program, writes it as Go, and returns the violations.
 func runProgram(target Target, p program, out *code) error {
 	return suite.Run(context.Background(), 365*24*time.Hour, func(ck *suite.Check) {
 		c := &check{Target: target, Check: ck, clause: "programs"}
 		r := &run{
 			check: c, program: p, history: newHistory(target.ExpiryUnit), code: out,
-			foreign: map[int]bool{}, writing: make(chan struct{}, 1),
+			writing: make(chan struct{}, 1),
 		}
 		for range 2 {
 			r.open()
@@ -78,7 +84,7 @@ func runProgram(target Target, p program, out *code) error {
 }
 
 func (r *run) open() {
-	r.stores, r.closed, r.ended = append(r.stores, r.check.Open()), append(r.closed, false), append(r.ended, false)
+	r.stores = append(r.stores, &opened{Store: r.check.Open()})
 }
 
 func (r *run) storeName(i int) string { return string(rune('a' + i)) }
@@ -107,6 +113,12 @@ func (r *run) step(s *step) {
 		stop = r.Faults.Arm(s.nth, fault)
 	}
 	r.within(s, func() { r.do(s) })
+	for _, done := range r.closing {
+		if !r.Within(callLimit, done) {
+			r.Fatalf("step %d: Close has not returned %v after fn did", r.index, callLimit)
+		}
+	}
+	r.closing = nil
 	if !r.faulty {
 		struck = stop() // a write beside the Stores, by several commands, is over then
 	}
@@ -201,7 +213,7 @@ func (r *run) look(key int) {
 			r.seen(e, key, v, left)
 			return
 		}
-		if slices.Contains(r.ended, true) { // the next writer opens what its late commands seal
+		if slices.ContainsFunc(r.stores, func(s *opened) bool { return s.ended.Load() }) { // the next writer opens what its late commands seal
 			_, _ = r.check.Open().Update(r.Ctx, r.rkey(key, 0), same)
 		}
 		if !time.Now().Before(end) {
@@ -216,9 +228,7 @@ func (r *run) seen(e *effect, key int, v rmw.Value, left time.Duration) {
 	if !v.Exists() {
 		left = 0
 	}
-	if v.Exists() && v.Kind() != r.keyKinds[key] {
-		r.foreign[key] = true
-	}
+	r.kind(key, v)
 	r.history.end(e, part{key: key, seen: v, left: left})
 }
 
@@ -231,9 +241,7 @@ func (r *run) write(key int, v rmw.Value, ttl time.Duration) {
 
 // writeOver writes beside the Stores what depends on a value that was seen.
 func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part, out *code) {
-	if v.Exists() && v.Kind() != r.keyKinds[key] {
-		r.foreign[key] = true
-	}
+	r.kind(key, v)
 	if ttl == 0 {
 		ttl = rmw.NoTTL
 	}
@@ -334,16 +342,17 @@ func (r *run) add(key int, id string, out *code) {
 
 // closeStore closes a Store, if it can be closed.
 func (r *run) closeStore(i int, out *code) {
-	c, ok := rmw.As[io.Closer](r.stores[i])
+	s := r.stores[i]
+	c, ok := rmw.As[io.Closer](s.Store)
 	if !ok {
 		return
 	}
-	r.ended[i] = true
+	s.ended.Store(true)
 	out.add("_ = %s.(io.Closer).Close()", r.storeName(i))
 	if err := c.Close(); err != nil {
 		r.Errorf("Close: %v", err)
 	}
-	r.closed[i] = true
+	s.closed.Store(true)
 }
 
 // last requires that everything works again, with the same Stores and a new one.
@@ -392,16 +401,27 @@ func (r *run) judge(s *step, op string, calls int, err error, cancelled bool, sl
 	case is(rmw.ErrOutcomeUnknown) && calls == 0:
 		r.Errorf("step %d: %s: %v, but fn was not called", r.index, op, err)
 		return
-	case is(rmw.ErrOutcomeUnknown) && (r.faulty || cancelled || r.ended[s.store]), ended,
-		is(rmw.ErrClosed) && r.ended[s.store],
-		is(rmw.ErrWrongKind) && r.foreign[s.key] && s.kind != doTransact,
-		is(rmw.ErrWrongKind) && len(r.foreign) > 0 && s.kind == doTransact,
+	case is(rmw.ErrOutcomeUnknown) && (r.faulty || cancelled || r.stores[s.store].ended.Load()), ended,
+		is(rmw.ErrClosed) && r.stores[s.store].ended.Load(),
+		is(rmw.ErrWrongKind) && r.foreign[s.key].Load() && s.kind != doTransact,
+		is(rmw.ErrWrongKind) && r.anyForeign() && s.kind == doTransact,
 		is(rmw.ErrUnavailable) && fault,
 		is(rmw.ErrLockLost) && (fault || slept > 0 || cancelled),
 		is(rmw.ErrContended) && (fault || r.crowded):
 		return
 	}
 	r.Errorf("step %d: %s: %v; it has no reason for that", r.index, op, err)
+}
+
+// kind notes the kind of a value in the storage.
+func (r *run) kind(key int, v rmw.Value) {
+	if v.Exists() && v.Kind() != r.keyKinds[key] {
+		r.foreign[key].Store(true)
+	}
+}
+
+func (r *run) anyForeign() bool {
+	return r.foreign[0].Load() || r.foreign[1].Load() || r.foreign[2].Load()
 }
 
 // hides requires an error to hide values.

@@ -43,7 +43,7 @@ func (r *run) transact(s *step) {
 		}
 	}()
 	var res rmw.TxResult
-	res, err = rmw.Transact(c.ctx, r.stores[s.store], func(ctx context.Context, tx *rmw.Tx) error {
+	res, err = rmw.Transact(c.ctx, r.stores[s.store].Store, func(ctx context.Context, tx *rmw.Tx) error {
 		c.begin()
 		parts, of = nil, nil
 		for i, k := range order {
