@@ -27,6 +27,8 @@ type call struct {
 	out       *code   // that of the call
 	fns       []*code // the events of each call of fn
 	cancelAt  int
+	rivals    *code // that of the Transact that began in fn
+	rivalOver <-chan struct{}
 	wasClosed bool
 	stop      func() bool
 }
@@ -276,6 +278,9 @@ func (c *call) once(ctx context.Context) {
 		c.closing = append(c.closing, c.Go(func() { c.closeStore(c.store, nil) }))
 		time.Sleep(time.Second)
 		c.slept += time.Second
+	}
+	if c.rival != nil {
+		c.compete()
 	}
 	switch c.nested {
 	case 1:

@@ -189,7 +189,11 @@ func (c *call) writeTransact(end twin.Ending, parts []txPart, order []int, keys 
 						last = p.out
 					}
 				}
-				c.out.add("tx.Put(%s, %s)", goKey(keys[k]), e.code(c.keyKinds[k], last))
+				put := fmt.Sprintf("tx.Put(%s, %s)", goKey(keys[k]), e.code(c.keyKinds[k], last))
+				if c.skip == k+1 {
+					put = "if calls == 1 {\n" + put + "\n}"
+				}
+				c.out.add("%s", put)
 			}
 		}
 		if c.ending > 0 {

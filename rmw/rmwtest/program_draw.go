@@ -42,6 +42,8 @@ type step struct {
 	ttl   time.Duration // Key.TTL
 	edit  edit
 	edits []edit // of a Transact, one per key
+	rival *step  // a Transact of the other Store, while fn of this one runs
+	skip  int    // from the second call of fn on, the key before this one is not put
 
 	first  edit       // beside the Store, before the Update; if it has a name
 	meddle []meddling // at the calls of fn, in order
@@ -253,8 +255,10 @@ func (d *draws) update(s *step) {
 	s.ttl = d.ttl()
 	s.edit = d.edit(s.key)
 	if s.kind == doTransact {
-		for k := range d.keys {
-			s.edits = append(s.edits, d.edit(k))
+		s.edits = d.edits()
+		s.skip = d.N(d.keys+1, "skip")
+		if d.Once(4, "rival") {
+			s.rival = &step{kind: doTransact, store: 1 - s.store, at: 1, edit: d.edit(s.key), edits: d.edits()}
 		}
 	}
 	if d.Once(2, "meddle") {
@@ -294,6 +298,17 @@ func (d *draws) update(s *step) {
 	if len(s.meddle) == 0 {
 		s.at = 1
 	}
+}
+
+func (d *draws) edits() (all []edit) {
+	for k := range d.keys {
+		e := d.edit(k)
+		if d.Once(3, "get only") {
+			e = edit{name: "same"}
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 func (d *draws) ttl() time.Duration {

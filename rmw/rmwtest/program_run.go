@@ -98,8 +98,10 @@ func (r *run) step(s *step) {
 	stop := func() bool { return false }
 	r.faulty, r.hung = false, false
 	r.alone = s.kind == doUpdate
+	r.crowded = s.rival != nil
+	defer func() { r.crowded = false }()
 	// Of a SET to a key that a Transact has taken, the order is the Transact before it. Two of them may contradict each other.
-	r.guarded = s.kind == doTransact && (s.nth > 0 || len(s.meddle) > 1)
+	r.guarded = s.kind == doTransact && (s.nth > 0 || len(s.meddle) > 1 || s.rival != nil)
 	if s.first.name != "" {
 		r.write(s.key, s.first.content(r.keyKinds[s.key], rmw.Value{}), 0)
 	}
@@ -167,7 +169,7 @@ func (r *run) do(s *step) {
 	case doPass:
 		r.passStep(s)
 	case doTransact:
-		r.transact(s)
+		r.transact(s, r.code)
 	case doCrowd:
 		r.crowd(s)
 	case doClose:
@@ -401,6 +403,9 @@ func (r *run) judge(s *step, op string, calls int, err error, cancelled bool, sl
 	case is(rmw.ErrOutcomeUnknown) && calls == 0:
 		r.Errorf("step %d: %s: %v, but fn was not called", r.index, op, err)
 		return
+	case is(rmw.ErrOutcomeUnknown) && s.kind == doTransact && !cancelled && !r.hung && s.fault.Kind != Late && r.calm(s):
+		r.Errorf("step %d: %s: %v, and the store could be asked again", r.index, op, err)
+		return
 	case is(rmw.ErrOutcomeUnknown) && (r.faulty || cancelled || r.stores[s.store].ended.Load()), ended,
 		is(rmw.ErrClosed) && r.stores[s.store].ended.Load(),
 		is(rmw.ErrWrongKind) && r.foreign[s.key].Load() && s.kind != doTransact,
@@ -422,6 +427,11 @@ func (r *run) kind(key int, v rmw.Value) {
 
 func (r *run) anyForeign() bool {
 	return r.foreign[0].Load() || r.foreign[1].Load() || r.foreign[2].Load()
+}
+
+// calm reports whether nothing but the fault of the present step disturbs a call.
+func (r *run) calm(s *step) bool {
+	return !time.Now().Before(r.trouble) && !r.stores[s.store].ended.Load() && !r.crowded
 }
 
 // hides requires an error to hide values.

@@ -72,6 +72,8 @@ func changes() []func(s *step) bool {
 			s.meddle = s.meddle[:max(n-1, 0)]
 			return n > 1
 		},
+		func(s *step) bool { return clearTo(&s.rival, nil) },
+		func(s *step) bool { return clearTo(&s.skip, 0) },
 		func(s *step) bool { return clearTo(&s.first, edit{}) },
 		func(s *step) bool { return s.kind != doPass && clearTo(&s.pass, 0) },
 		func(s *step) bool { return clearTo(&s.ending, 0) },

@@ -14,14 +14,15 @@ import (
 type txPart struct {
 	key     int
 	in, out rmw.Value
+	put     bool
 }
 
 // transact runs a Transact of all keys; two are named, the third is found by fn.
-func (r *run) transact(s *step) {
+func (r *run) transact(s *step, written *code) {
 	if r.noTx {
 		return
 	}
-	c := r.call(r.Ctx, s, "Transact", r.code)
+	c := r.call(r.Ctx, s, "Transact", written)
 	defer c.cancel()
 	var parts []txPart
 	var of, err error // fn's own, and Transact's
@@ -34,6 +35,7 @@ func (r *run) transact(s *step) {
 		if r.noTx {
 			return
 		}
+		c.awaitRival()
 		c.writeTransact(end, parts, order, keys, err)
 		switch {
 		case p != nil && (end.Panic == nil || p != end.Panic || c.calls < s.at):
@@ -52,8 +54,9 @@ func (r *run) transact(s *step) {
 				c.inFn(ctx, func(now rmw.Value) rmw.Value { return s.edits[k].apply(r.keyKinds[k], now) })
 			}
 			out := s.edits[k].apply(r.keyKinds[k], in)
-			parts = append(parts, txPart{k, in.WithTrace(nil), out.WithTrace(nil)})
-			if s.edits[k].name != "same" || s.edits[k].ttl != 0 {
+			put := (s.edits[k].name != "same" || s.edits[k].ttl != 0) && (c.calls == 1 || s.skip != k+1)
+			parts = append(parts, txPart{k, in.WithTrace(nil), out.WithTrace(nil), put})
+			if put {
 				tx.Put(keys[k], out)
 			}
 		}
@@ -71,6 +74,27 @@ func (r *run) transact(s *step) {
 	c.judgeTx(res, err, of, parts, keys)
 }
 
+// compete runs another Transact while fn runs.
+func (c *call) compete() {
+	began := time.Now()
+	c.rivals = new(code)
+	c.rivalOver = c.Go(func() { c.transact(c.rival, c.rivals) })
+	c.Within(soon/4, c.rivalOver)
+	c.slept += time.Since(began)
+}
+
+// awaitRival waits for the other Transact, and writes it.
+func (c *call) awaitRival() {
+	if c.rivals == nil {
+		return
+	}
+	<-c.rivalOver
+	in := c.fns[c.at-1]
+	in.add("over := make(chan struct{})\ngo func() {\ndefer close(over)\ncalls := 0\nvar err error")
+	in.take(c.rivals.all())
+	in.add("}()\nselect {\ncase <-over:\ncase <-time.After(%s):\n}", goDuration(soon/4))
+}
+
 // judgeTx compares the answer of a Transact with the last call of fn.
 func (c *call) judgeTx(res rmw.TxResult, err, of error, parts []txPart, keys []rmw.Key) {
 	if res.Attempts != c.calls {
@@ -84,8 +108,7 @@ func (c *call) judgeTx(res rmw.TxResult, err, of error, parts []txPart, keys []r
 		c.hides(err, p.in, p.out)
 		seen = append(seen, part{key: p.key, seen: p.in})
 		d := part{key: p.key, seen: p.in}
-		put := c.edits[p.key].name != "same" || c.edits[p.key].ttl != 0
-		if put && (p.out.TTL() != 0 || !p.out.Equal(p.in)) {
+		if p.put && (p.out.TTL() != 0 || !p.out.Equal(p.in)) {
 			if c.disturbed() { // the expiry begins when the key is opened
 				d.slack = sealedFor
 			}
