@@ -375,6 +375,44 @@ func TestTransactCombines(t *testing.T) {
 	})
 }
 
+// A caller that leaves in the instant of the decision does not report that nothing was stored.
+func TestTransactLeftAsItIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancel(t.Context())
+		var calls []*pendingCall
+		f := newFixture(t, lockupdate.Config{OnEvent: func(e lockupdate.Event) {
+			if e.Kind == lockupdate.EventCombined {
+				leave()
+				wait(calls...)
+			}
+		}})
+		unblock := f.block("take")
+		for range 3 {
+			calls = append(calls, startCall(func() (rmw.Result, error) {
+				_, err := rmw.Transact(ctx, f.store, transfer, from, to)
+				return rmw.Result{}, err
+			}))
+		}
+		unblock()
+		succeed(t, calls...)
+		assert.Equal(t, "3", f.text(to))
+	})
+}
+
+// A decision without a known outcome is reported as that, also in the last run of fn.
+func TestTransactUnknownInTheLastRun(t *testing.T) {
+	withFixture(t, lockupdate.Config{MaxAttempts: 1}, func(t *testing.T, f *fixture) {
+		f.transact(transfer, from, to)
+		f.settle()
+		f.proxy.Inject(proxytest.Fault{Match: isRequest("HSETNX"), Action: proxytest.DropReply})
+		ask := f.proxy.Inject(proxytest.Fault{Match: isScript("decided"), Times: -1, Action: proxytest.DropRequest})
+		_, err := f.store.Transact(t.Context(), []rmw.Key{from, to}, transfer)
+		require.ErrorIs(t, err, rmw.ErrOutcomeUnknown)
+		ask()
+		assert.Equal(t, "2", f.text(to))
+	})
+}
+
 // A fn that hangs does not hold up the callers that were combined with it.
 func TestSlowFnHoldsUpNobody(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {

@@ -76,7 +76,6 @@ func (b *batch) run() {
 		}
 		return err
 	})
-	b.clear()
 	for len(b.calls) > 0 {
 		b.answer(b.calls[0], answer{err: err})
 	}
@@ -126,10 +125,9 @@ func (b *batch) dropKeys() {
 // answer answers a call.
 func (b *batch) answer(c *call, a answer) {
 	b.line.mu.Lock()
-	c.batch = nil
+	c.answerLocked(a)
 	b.line.mu.Unlock()
 	b.calls = slices.DeleteFunc(b.calls, func(other *call) bool { return other == c })
-	c.answered <- a
 }
 
 // attempt is one attempt. Its error is the reason why no other one can succeed now; nothing was written then, unless it is an

@@ -45,6 +45,12 @@ func (c *call) names(key string) bool {
 	return slices.ContainsFunc(c.keys, func(k rmw.Key) bool { return k.Name == key })
 }
 
+// answerLocked ends the call. Its caller finds the answer, or that a batch still has the call.
+func (c *call) answerLocked(a answer) {
+	c.batch = nil
+	c.answered <- a
+}
+
 type answer struct {
 	changes []rmw.Change
 	err     error
@@ -162,6 +168,12 @@ func (c *call) quickly() (changes []rmw.Change, err, aborted error) {
 func (c *call) leave(reason error) (a answer, is bool) {
 	l := c.line
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case a := <-c.answered: // both at once: the answer is worth more
+		return a, true
+	default:
+	}
 	deciding := c.batch != nil && c.batch.deciding
 	c.left = reason != nil || !deciding
 	if c.left && c.batch == nil {
@@ -169,12 +181,6 @@ func (c *call) leave(reason error) (a answer, is bool) {
 		l.startLocked()
 	}
 	contended := c.waits || c.batch != nil && c.batch.blocked
-	l.mu.Unlock()
-	select {
-	case a := <-c.answered: // both at once: the answer is worth more
-		return a, true
-	default:
-	}
 	switch {
 	case reason != nil && deciding:
 		reason = redisx.Because(rmw.ErrOutcomeUnknown, reason)

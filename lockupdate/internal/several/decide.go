@@ -50,9 +50,6 @@ func (b *batch) decide(done, failed []*turn) error {
 	if len(done) > 1 && writes {
 		b.line.options.Emit(b.ctx, Combined, b.keys[0], len(done), nil)
 	}
-	for _, t := range done {
-		t.call.answered <- answer{changes: t.changes}
-	}
 	return nil
 }
 

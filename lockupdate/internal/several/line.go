@@ -47,8 +47,6 @@ type Line struct {
 	slow      slow
 	index     *index
 
-	blocked atomic.Int64 // when an update of another process was met last, in Unix nanoseconds
-
 	mu      sync.Mutex
 	busy    map[string]bool   // keys of the batches that run
 	opening map[string]*batch // keys that are free, of batches that open them
@@ -73,8 +71,6 @@ const (
 	// maxFollows bounds how many updates take a key before the reply to the one before that opens it: a key without a pause is
 	// sealed nearly all the time, for other processes and for plain readers. A pause is a round trip.
 	maxFollows = 24
-	// calmAfter is for how long after it was blocked by another process each update of this process leaves a pause.
-	calmAfter = time.Second
 )
 
 // enter has the call run as soon as its keys are free.
@@ -86,14 +82,14 @@ func (l *Line) enter(c *call) {
 	l.startLocked()
 }
 
-// settle ends a batch that is decided, but for the opening of its keys. They are free at once, so that the next update needs no
-// third round trip. Not if several calls were combined or wait for them, since then more calls gather meanwhile, nor if it is time
-// for a pause.
+// settle answers the calls of done, whose batch is decided, and frees its keys before they are open, so that the next update needs
+// no third round trip. Not if several calls were combined or wait for them, since then more calls gather meanwhile, nor if it is
+// time for a pause.
 func (l *Line) settle(b *batch, done []*turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range done {
-		t.call.batch = nil
+		t.call.answerLocked(answer{changes: t.changes})
 	}
 	for _, c := range b.calls {
 		if c.batch == b && !c.left { // it was too much for this attempt
@@ -102,8 +98,7 @@ func (l *Line) settle(b *batch, done []*turn) {
 		}
 	}
 	b.calls = nil
-	calm := time.Since(time.Unix(0, l.blocked.Load())) > calmAfter
-	if b.early = calm && len(done) < 2 && b.follows < maxFollows && !l.wantedLocked(b.keys); b.early {
+	if b.early = len(done) < 2 && b.follows < maxFollows && !l.wantedLocked(b.keys); b.early {
 		for _, key := range b.keys {
 			delete(l.busy, key.Name)
 			l.opening[key.Name] = b

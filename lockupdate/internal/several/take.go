@@ -41,7 +41,6 @@ func (b *batch) takeAll() (taken bool, err error) {
 		b.line.mu.Lock()
 		b.blocked = true
 		b.line.mu.Unlock()
-		b.line.blocked.Store(time.Now().UnixNano())
 		b.giveBack(func(h *held) bool { return h.key.Name > met.key.Name })
 		err = b.await(met)
 		if err == nil { // another process that updates the same keys may be in step
