@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,14 +102,19 @@ func TestLongContractOverEveryProxy(t *testing.T) {
 	})
 }
 
-// trouble moves slots by both methods, and empties script caches.
+// trouble moves slots by both methods, and empties script caches: less often while there are no commands, which may be for hours.
 func trouble(ctx context.Context, p *proxytest.Proxy) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for {
+	var commands atomic.Int64
+	defer p.Inject(proxytest.Fault{Times: -1, Match: func([]string) bool { commands.Add(1); return false }})()
+	for quiet := 1; ; quiet = min(2*quiet, 4096) {
+		if commands.Swap(0) > 0 {
+			quiet = 1
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Duration(1+rng.IntN(20)) * time.Millisecond):
+		case <-time.After(time.Duration(quiet*(1+rng.IntN(20))) * time.Millisecond):
 		}
 		_ = p.FlushScripts(rng.IntN(p.Backends())) // it fails only if the proxy is closed
 		slot, ok := someSlot(p, rng)
