@@ -1,18 +1,16 @@
 package rmwtest
 
 import (
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/typecheck"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -142,8 +140,7 @@ func findFlaw(t *testing.T, flaw string, open func(*testing.T) Target, seeds int
 	for seed := range seeds {
 		if found := search(t, open, uint64(1+1_000_000*seed), controlBudget, "0s"); found != nil {
 			tried = append(tried, found.Tried)
-			_, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+found.Program.code.source(), 0)
-			require.NoError(t, err, "the program is no Go")
+			checker(t).Check(t, found.Program.code.source())
 		}
 	}
 	if len(tried)*20 < seeds*19 {
@@ -154,3 +151,36 @@ func findFlaw(t *testing.T, flaw string, open func(*testing.T) Target, seeds int
 			flaw, len(tried), seeds, tried[len(tried)/2], tried[len(tried)-1])
 	}
 }
+
+// checker checks printed programs.
+var checker = func() func(t *testing.T) *typecheck.Checker {
+	var once sync.Once
+	var c *typecheck.Checker
+	return func(t *testing.T) *typecheck.Checker {
+		once.Do(func() { c = typecheck.New(t, prelude) })
+		return c
+	}
+}()
+
+const prelude = `package printed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/unwatch/unwatch/rmw"
+	"github.com/unwatch/unwatch/rmw/rmwtest"
+)
+
+func open(t *testing.T) (target rmwtest.Target) { return }
+`
