@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"runtime/debug"
 	"strconv"
@@ -254,6 +255,9 @@ func (c *caller) fn(ctx context.Context) error {
 		c.do(ctx, a, c)
 	}
 	c.leave(ctx)
+	if c.plan.way != byLock && goroutine() != c.goroutine { // nothing recovers a panic there
+		return errors.New("fn is on another goroutine")
+	}
 	return twin.Endings()[c.plan.ending].End()
 }
 

@@ -120,7 +120,7 @@ func (r *run) update(ctx context.Context, s *step, out *code) {
 			return next.WithTTL(0)
 		})
 		if c.calls >= s.at && s.ending > 0 {
-			of = end.End()
+			of = c.endFn(end)
 			return rmw.Value{}, of
 		}
 		if s.edit.name == "twin" {
@@ -236,6 +236,14 @@ func (c *call) acknowledged(res rmw.Result, written bool, fields []string, in, o
 // disturbed reports whether a fault, another call or time may have been in the way.
 func (c *call) disturbed() bool {
 	return c.faulty || time.Now().Before(c.trouble) || c.crowded || c.nth > 0 || c.slept > 0 || c.cancelled
+}
+
+// endFn ends fn, but not by a panic on a goroutine that nothing recovers.
+func (c *call) endFn(end twin.Ending) error {
+	if goroutine() != c.goroutine {
+		return errors.New("fn is on another goroutine")
+	}
+	return end.End()
 }
 
 // inFn runs in each call of fn. result computes the value that the call will return.

@@ -176,6 +176,9 @@ func (c *call) writeTransact(end twin.Ending, parts []txPart, order []int, keys 
 		c.out.add("calls = 0\n_, err = rmw.Transact(ctx, %s, func(ctx context.Context, tx *rmw.Tx) error {\nvar cur rmw.Value\n_ = cur",
 			c.storeName(c.store))
 		for i, k := range order {
+			if c.skips(i, k) {
+				c.out.add("if calls == 1 {")
+			}
 			c.out.add("cur = tx.Get(%s)", goKey(keys[k]))
 			if i == 0 {
 				inner := *c
@@ -189,11 +192,10 @@ func (c *call) writeTransact(end twin.Ending, parts []txPart, order []int, keys 
 						last = p.out
 					}
 				}
-				put := fmt.Sprintf("tx.Put(%s, %s)", goKey(keys[k]), e.code(c.keyKinds[k], last))
-				if c.skip == k+1 {
-					put = "if calls == 1 {\n" + put + "\n}"
-				}
-				c.out.add("%s", put)
+				c.out.add("tx.Put(%s, %s)", goKey(keys[k]), e.code(c.keyKinds[k], last))
+			}
+			if c.skips(i, k) {
+				c.out.add("}")
 			}
 		}
 		if c.ending > 0 {

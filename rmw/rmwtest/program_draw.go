@@ -43,7 +43,7 @@ type step struct {
 	edit  edit
 	edits []edit // of a Transact, one per key
 	rival *step  // a Transact of the other Store, while fn of this one runs
-	skip  int    // from the second call of fn on, the key before this one is not put
+	skip  int    // only the first call of fn uses the key before this one
 
 	first  edit       // beside the Store, before the Update; if it has a name
 	meddle []meddling // at the calls of fn, in order

@@ -40,7 +40,9 @@ func (r *run) transact(s *step, written *code) {
 		switch {
 		case p != nil && (end.Panic == nil || p != end.Panic || c.calls < s.at):
 			c.violation("Transact panicked: %v", p)
-		case p == nil && !returned && !end.Exit:
+		case p != nil: // neither does a panic reach the caller of values of two moments
+			c.history.end(c.effect, seenOf(parts)...)
+		case !returned && !end.Exit:
 			c.violation("Transact ended its goroutine")
 		}
 	}()
@@ -49,19 +51,22 @@ func (r *run) transact(s *step, written *code) {
 		c.begin()
 		parts, of = nil, nil
 		for i, k := range order {
+			if c.skips(i, k) && c.calls > 1 {
+				continue
+			}
 			in := tx.Get(keys[k])
 			if i == 0 { // between two Gets
 				c.inFn(ctx, func(now rmw.Value) rmw.Value { return s.edits[k].apply(r.keyKinds[k], now) })
 			}
 			out := s.edits[k].apply(r.keyKinds[k], in)
-			put := (s.edits[k].name != "same" || s.edits[k].ttl != 0) && (c.calls == 1 || s.skip != k+1)
+			put := s.edits[k].name != "same" || s.edits[k].ttl != 0
 			parts = append(parts, txPart{k, in.WithTrace(nil), out.WithTrace(nil), put})
 			if put {
 				tx.Put(keys[k], out)
 			}
 		}
 		if c.calls >= s.at && s.ending > 0 {
-			of = end.End()
+			of = c.endFn(end)
 		}
 		return of
 	}, keys[:2]...)
@@ -72,6 +77,16 @@ func (r *run) transact(s *step, written *code) {
 		return
 	}
 	c.judgeTx(res, err, of, parts, keys)
+}
+
+// skips reports whether only the first call of fn uses a key, which is the i-th in order.
+func (s *step) skips(i, k int) bool { return i > 0 && s.skip == k+1 }
+
+func seenOf(parts []txPart) (seen []part) {
+	for _, p := range parts {
+		seen = append(seen, part{key: p.key, seen: p.in})
+	}
+	return seen
 }
 
 // compete runs another Transact while fn runs.
@@ -103,10 +118,9 @@ func (c *call) judgeTx(res rmw.TxResult, err, of error, parts []txPart, keys []r
 	if err != nil && len(res.Changes) > 0 {
 		c.violation("with the error %v, TxResult has Changes", err)
 	}
-	var seen, done []part
+	var done []part
 	for _, p := range parts {
 		c.hides(err, p.in, p.out)
-		seen = append(seen, part{key: p.key, seen: p.in})
 		d := part{key: p.key, seen: p.in}
 		if p.put && (p.out.TTL() != 0 || !p.out.Equal(p.in)) {
 			if c.disturbed() { // the expiry begins when the key is opened
@@ -125,7 +139,7 @@ func (c *call) judgeTx(res rmw.TxResult, err, of error, parts []txPart, keys []r
 	}
 	switch {
 	case of != nil && err == of: //nolint:errorlint // the very error
-		c.history.end(c.effect, seen...)
+		c.history.end(c.effect, seenOf(parts)...)
 		return
 	case err == nil && of != nil:
 		c.violation("fn returned %v, Transact no error", of)
