@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -153,14 +152,7 @@ func findFlaw(t *testing.T, flaw string, open func(*testing.T) Target, seeds int
 }
 
 // checker checks printed programs.
-var checker = func() func(t *testing.T) *typecheck.Checker {
-	var once sync.Once
-	var c *typecheck.Checker
-	return func(t *testing.T) *typecheck.Checker {
-		once.Do(func() { c = typecheck.New(t, prelude) })
-		return c
-	}
-}()
+var checker = typecheck.Once(prelude)
 
 const prelude = `package printed
 

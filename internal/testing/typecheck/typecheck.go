@@ -47,6 +47,17 @@ func New(t testing.TB, prelude string) *Checker {
 	return c
 }
 
+// Once returns a function that makes a Checker at its first call, and then returns the same.
+func Once(prelude string) func(t testing.TB) *Checker {
+	var once sync.Once
+	var c *Checker
+	return func(t testing.TB) *Checker {
+		t.Helper()
+		once.Do(func() { c = New(t, prelude) })
+		return c
+	}
+}
+
 // Check fails the test if the code does not compile. Imports that it does not use are no error.
 func (c *Checker) Check(t testing.TB, code string) {
 	t.Helper()
