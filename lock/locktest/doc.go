@@ -31,16 +31,17 @@
 // # Programs
 //
 // [RunPrograms] searches for faults that no clause names. It draws programs of calls and faults, runs them on fake time, and
-// judges them by a model. It prints the shortest program that the Lockers run wrong as Go. RunFake runs 15 programs; run more:
+// judges them by a model. It prints the shortest program that the Lockers run wrong as a Go test, to be pasted below the function
+// that opens the Target. RunFake runs 15 programs; run more:
 //
 //	func TestPrograms(t *testing.T) {
 //		locktest.RunPrograms(t, func(t *testing.T) locktest.Target { ... }, 1000)
 //	}
 //
 // 1000 programs take 3 s of CPU over a Memory, and two minutes over a Redis emulator. The seed is 1, so that each run draws the same
-// programs. These flags draw others, replay the seed that a failure prints, and look longer for a shorter program:
+// programs. These flags draw others, and replay the seed that a failure prints:
 //
-//	go test -run TestPrograms -rapid.seed=7 -rapid.checks=10000 -rapid.shrinktime=5m
+//	go test -run TestPrograms -rapid.seed=7 -rapid.checks=10000
 //
 // # Controls
 //

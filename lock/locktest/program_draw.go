@@ -9,13 +9,17 @@ import (
 	"github.com/unwatch/unwatch/internal/twin"
 )
 
-// lockers is the number of Lockers of a program.
-const lockers = 3
+const (
+	lockers = 3 // of a program
+	names   = 3
+)
 
 // program is a sequence of acts.
 type program struct {
-	names []string
-	acts  []act
+	names  []string
+	acts   []act
+	ends   bool   // without last
+	target Target // declares what the program may do
 }
 
 type actKind uint8
@@ -91,7 +95,7 @@ func drawProgram(t *rapid.T, target Target) program {
 	}
 	pairs := twin.Names()
 	pair := pairs[d.N(len(pairs), "names")]
-	p := program{names: []string{pair[0], pair[1], "third"}}
+	p := program{names: []string{pair[0], pair[1], "third"}, target: target}
 	p.acts = suite.Some(d.Draws, "acts", 1, 10, d.act)
 	return p
 }

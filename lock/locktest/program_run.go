@@ -50,7 +50,7 @@ func runProgram(tb testing.TB, target Target, p program) error {
 		}
 		r.await(r.async, "a call has not returned %v after the program; its ctx ended after %v", stuckAfter, callLimit)
 		r.faults.Wait()
-		if ck.Violations() == 0 {
+		if ck.Violations() == 0 && !p.ends {
 			r.last()
 		}
 		for i := range r.lockers {
@@ -73,9 +73,12 @@ func (r *programRun) await(done []<-chan struct{}, format string, args ...any) {
 	}
 }
 
+// rest is a time after which no fault is felt.
+func (t Target) rest() time.Duration { return t.deadFor() + t.ReleasedWithin + time.Minute }
+
 // last requires each Locker and a new one to get each lock, while another gets the next one.
 func (r *programRun) last() {
-	r.Pass(r.deadFor() + r.ReleasedWithin + time.Minute)
+	r.Pass(r.rest())
 	for i := range r.lockers {
 		if r.clients[i].broken {
 			r.reconnect(i)
@@ -84,13 +87,18 @@ func (r *programRun) last() {
 	r.add()
 	for name := range r.program.names {
 		for i := range r.lockers {
-			next := &callPlan{way: byTryLock, locker: (i + 1) % lockers, name: (name + 1) % len(r.program.names), crowd: 1, detached: true}
-			r.start(r.Ctx, &callPlan{way: byTryLock, locker: i, name: name, crowd: 1, acts: []act{
-				{kind: doAsk, locker: i, name: name}, {kind: doCall, call: next},
-			}}, nil)
+			r.start(r.Ctx, lastCall(i, name), nil)
 			r.Pass(r.ReleasedWithin)
 		}
 	}
+}
+
+// lastCall takes a lock, while another Locker takes the next lock.
+func lastCall(locker, name int) *callPlan {
+	next := &callPlan{way: byTryLock, locker: (locker + 1) % lockers, name: (name + 1) % names, crowd: 1, detached: true}
+	return &callPlan{way: byTryLock, locker: locker, name: name, crowd: 1, acts: []act{
+		{kind: doAsk, locker: locker, name: name}, {kind: doCall, call: next},
+	}}
 }
 
 // do does an act of the program, or of the critical section of c.

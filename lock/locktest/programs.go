@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,7 +16,7 @@ import (
 //   - runProgram runs it on fake time. A model judges each call: exclusion, tokens, the time until a free lock is granted, fn's
 //     goroutine, ctx and end, and all errors. At the end all faults are over, and each Locker has to get each lock.
 //
-// package suite has rapid draw and shrink, and keeps the shortest program that fails, which prints itself as Go.
+// package suite has rapid draw programs, and replaces one that fails by shorter ones, as long as they fail. source prints it as Go.
 
 // RunPrograms searches for a program of calls that the Lockers run wrong, and prints the shortest that it finds as Go. All time is
 // fake, so nothing below the Target may reach out of a testing/synctest bubble.
@@ -25,7 +26,7 @@ func RunPrograms(t *testing.T, open func(t *testing.T) Target, programs int) {
 	t.Helper()
 	if found := search(t, open, 0, programs, ""); found != nil {
 		t.Errorf("this program breaks the contract (of %d programs the last; -rapid.seed=%d draws it first):\n\n%s\n\n%v",
-			found.Tried, found.Seed, found.Program, found.Err)
+			found.Tried, found.Seed, found.Program.source(), found.Err)
 	}
 }
 
@@ -38,7 +39,9 @@ func search(t *testing.T, open func(t *testing.T) Target, seed uint64, programs 
 	}
 	return suite.Search[program]{
 		Seed: seed, Programs: programs, Shrink: shrink,
-		Draw: func(rt *rapid.T) program { return drawProgram(rt, target) },
-		Run:  func(t *testing.T, p program) error { return runProgram(t, open(t), p) },
+		Draw:    func(rt *rapid.T) program { return drawProgram(rt, target) },
+		Run:     func(t *testing.T, p program) error { return runProgram(t, open(t), p) },
+		Shorter: func(p program) []program { return slices.Collect(p.shorter()) },
+		Source:  program.source,
 	}.Find(t)
 }

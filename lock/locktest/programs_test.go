@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
 	"github.com/unwatch/unwatch/internal/testing/long"
+	"github.com/unwatch/unwatch/internal/testing/typecheck"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 )
@@ -32,6 +36,35 @@ func TestMemoryRunsPrograms(t *testing.T) {
 		"no flaw":  programsOfFlawed(flaw{}), "no flaw, plain": programsOfFlawed(flaw{plain: true}),
 	} {
 		t.Run(name, func(t *testing.T) { RunPrograms(t, open, 400) })
+	}
+}
+
+// A program with any act compiles when printed.
+func TestPrintedProgramsCompile(t *testing.T) {
+	target := programsOf(driver.Config{})(t)
+	draw := rapid.Custom(func(rt *rapid.T) program { return drawProgram(rt, target) })
+	kinds := map[actKind]bool{}
+	for seed := 0; seed < 100 || len(kinds) <= int(doClose); seed++ {
+		p := draw.Example(seed)
+		before := len(kinds)
+		eachAct(p.acts, func(a *act) { kinds[a.kind] = true })
+		if seed < 100 || len(kinds) > before {
+			p.ends, p.target.Checks, p.target.Inspects = seed%2 > 0, seed%3 > 0, seed%5 > 0
+			checker(t).Check(t, p.source())
+		}
+	}
+}
+
+// A flaw that needs few acts leaves few in the program.
+func TestProgramsShrink(t *testing.T) {
+	for says, f := range strangerFlaws() {
+		if slices.Contains(quick, says[:3]) {
+			found := search(t, programsOfFlawed(f), 1, 5000, "20s")
+			acts := 0
+			eachAct(found.Program.acts, func(*act) { acts++ })
+			assert.LessOrEqual(t, acts, 3, "%s:\n%s", says, found.Program.source())
+			checker(t).Check(t, found.Program.source())
+		}
 	}
 }
 
@@ -70,6 +103,7 @@ func findFlaw(t *testing.T, says string, f flaw, seeds int) {
 	for seed := range seeds {
 		if found := search(t, programsOfFlawed(f), uint64(1+1_000_000*seed), 5000, "0s"); found != nil {
 			tried = append(tried, found.Tried)
+			checker(t).Check(t, found.Program.source())
 		}
 	}
 	if len(tried) < seeds {
@@ -80,3 +114,27 @@ func findFlaw(t *testing.T, says string, f flaw, seeds int) {
 			says, len(tried), seeds, tried[len(tried)/2], tried[len(tried)-1])
 	}
 }
+
+// checker checks printed programs.
+var checker = typecheck.Once(`package printed
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/unwatch/unwatch/lock"
+	"github.com/unwatch/unwatch/lock/locktest"
+	"github.com/unwatch/unwatch/rmw"
+)
+
+func open(t *testing.T) (target locktest.Target) { return }
+`)
