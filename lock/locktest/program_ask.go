@@ -94,6 +94,7 @@ func (r *programRun) askToken(ctx context.Context, c, h *caller) {
 // askAfter requires the Sequencer of a call that has returned to be refused, and the lock to be shown as free if it is.
 func (c *caller) askAfter() {
 	by := (c.locker + 1) % lockers
+	before := c.holdersSoFar()
 	quiet := func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -102,7 +103,8 @@ func (c *caller) askAfter() {
 				return false
 			}
 		}
-		return c.settledLocked() && !c.excused() && c.ReleasedWithin == 0 && !c.clients[by].closed && !c.clients[by].broken
+		return c.settledLocked() && !c.excused() && c.ReleasedWithin == 0 && !c.clients[by].closed && !c.clients[by].broken &&
+			len(c.lockNamed(c.name).entered) == before
 	}
 	if c.seq.Owner == "" || !quiet() {
 		return
@@ -117,4 +119,10 @@ func (c *caller) askAfter() {
 			c.Errorf("%s: Inspect by %s shows %+v, %v after the call", c, lockerName(by), info, err)
 		}
 	}
+}
+
+func (c *caller) holdersSoFar() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.lockNamed(c.name).entered)
 }

@@ -377,6 +377,9 @@ func (c *caller) judgeResult(err, fns error) {
 // judgeRefusal judges the error of a call that has not called fn.
 func (c *caller) judgeRefusal(err error) {
 	l, ended := c.lockNamed(c.name), c.ctx.Err()
+	if deadline, _ := c.ctx.Deadline(); ended == nil && !time.Now().Before(deadline) {
+		ended = context.DeadlineExceeded // its timer has yet to run
+	}
 	free := c.freeForLocked()
 	busy := len(l.holders) > 0 || !c.settledLocked() || !l.changed.Add(c.ReleasedWithin).Before(c.began) ||
 		slices.ContainsFunc(c.pending, func(o *caller) bool { return o != c && o.name == c.name })

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/typecheck"
 	"github.com/unwatch/unwatch/lock"
@@ -36,6 +38,19 @@ func TestMemoryRunsPrograms(t *testing.T) {
 		"no flaw":  programsOfFlawed(flaw{}), "no flaw, plain": programsOfFlawed(flaw{plain: true}),
 	} {
 		t.Run(name, func(t *testing.T) { RunPrograms(t, open, 400) })
+	}
+}
+
+// A call may report the end of its ctx before the timer of ctx fires.
+func TestProgramWithCallAtDeadline(t *testing.T) {
+	open := programsOf(driver.Config{})
+	call := func(locker int, acts ...act) act {
+		return act{kind: doCall, call: &callPlan{locker: locker, crowd: 1, limit: 2 * time.Second, blind: true, acts: acts}}
+	}
+	outer := call(0, act{kind: doCut, locker: 1, pass: 5 * time.Second}, call(2), call(1))
+	p := program{names: []string{"a", "b", "third"}, acts: []act{outer}, target: open(t)}
+	for range 100 {
+		suite.Fake(t, "programs", func(t *testing.T) { require.NoError(t, runProgram(t, open(t), p), p.source()) })
 	}
 }
 
