@@ -73,7 +73,7 @@ func (b *printer) call(c *callPlan) {
 	}
 }
 
-// callCtx prints what makes the ctx of a call, and returns the ctx.
+// callCtx prints the statements that make the ctx of a call, and returns the ctx.
 func (b *printer) callCtx(c *callPlan, cancels, block bool) string {
 	ctx := "t.Context()"
 	if len(b.within) == 0 || !c.detached {
@@ -164,7 +164,7 @@ func (b *printer) joins(c *callPlan) bool {
 	return false
 }
 
-// ask prints what programRun.ask does.
+// ask prints the requests of programRun.ask.
 func (b *printer) ask(a act) {
 	in := b.within[len(b.within)-1]
 	name, l := suite.GoText(b.names[in.name]), b.locker(a.locker)
@@ -204,7 +204,7 @@ func (b *printer) looks(l, name string) {
 	}
 }
 
-// askAfter prints what caller.askAfter does.
+// askAfter prints the requests of caller.askAfter.
 func (b *printer) askAfter(c *callPlan, asked bool) {
 	if asked && (b.target.Checks || b.target.Inspects) {
 		b.looks(b.locker((c.locker+1)%lockers), suite.GoText(b.names[c.name]))

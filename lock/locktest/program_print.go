@@ -156,7 +156,7 @@ func (b *printer) fault(a act) {
 	}
 }
 
-// end waits for all that goes on, and prints what programRun.last does.
+// end prints the wait for calls and faults, and the calls of programRun.last.
 func (b *printer) end() {
 	if b.used["all"] {
 		b.line("all.Wait()")

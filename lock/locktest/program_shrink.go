@@ -48,7 +48,7 @@ func (p program) shorter() iter.Seq[program] {
 	}
 }
 
-// last returns what programRun.last does with the Lockers of the program as acts, which can be reduced.
+// last returns the calls of programRun.last as acts, which can be reduced. It leaves out the new Locker.
 func (p program) last() []act {
 	acts := []act{{kind: doPass, pass: p.busy() + p.target.rest()}}
 	for name := range p.names {
