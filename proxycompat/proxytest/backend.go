@@ -7,6 +7,8 @@ import (
 	"errors"
 	"math"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/unwatch/unwatch/internal/resp"
@@ -78,7 +80,7 @@ func (b *backend) connect(ctx context.Context, database string) (*link, error) {
 // do sends one command and returns its reply, with any push messages before it.
 func (l *link) do(args []string) (resp.Reply, error) {
 	if l.b.engine {
-		args = seconds(args)
+		args = asRedis(args)
 	}
 	if _, err := l.conn.Write(resp.AppendCommand(nil, args...)); err != nil {
 		return nil, errors.Join(errGone, err)
@@ -86,15 +88,25 @@ func (l *link) do(args []string) (resp.Reply, error) {
 	return l.reply()
 }
 
-// seconds makes an in-process server round TTL and EXPIRETIME to the nearest second, as Redis does
-// (expire.c, ttlGenericCommand); miniredis rounds down. It uses a script, so that it works in a
-// transaction, too. TTL inside a client's script is still rounded down.
-func seconds(args []string) []string {
-	if len(args) != 2 || !is(args, "TTL") && !is(args, "EXPIRETIME") {
-		return args
+// asRedis makes an in-process server do what Redis does and miniredis does not: it rounds TTL and EXPIRETIME to the nearest second
+// (expire.c, ttlGenericCommand), and it has a removal of fields or members fail the transactions that watch the key. That takes a
+// script, which works in a transaction, too. Within a client's script these commands stay as they are.
+func asRedis(args []string) []string {
+	is := func(names ...string) bool { return slices.Contains(names, strings.ToUpper(args[0])) }
+	switch {
+	case len(args) == 2 && is("TTL", "EXPIRETIME"):
+		const rounded = "local ms = redis.call('P' .. ARGV[1], KEYS[1]) if ms < 0 then return ms end return math.floor((ms + 500) / 1000)"
+		return []string{"EVAL", rounded, "1", args[1], args[0]}
+	case 2 < len(args) && len(args) < 1000 && is("HDEL", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "ZREMRANGEBYLEX"):
+		const noticed = `local n = redis.pcall(ARGV[1], KEYS[1], unpack(ARGV, 2))
+if type(n) == 'table' or n == 0 then return n end
+local ttl = redis.call('PTTL', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], ttl > 0 and ttl or 86400000)
+if ttl < 0 then redis.call('PERSIST', KEYS[1]) end
+return n`
+		return append([]string{"EVAL", noticed, "1", args[1], args[0]}, args[2:]...)
 	}
-	const rounded = "local ms = redis.call('P' .. ARGV[1], KEYS[1]) if ms < 0 then return ms end return math.floor((ms + 500) / 1000)"
-	return []string{"EVAL", rounded, "1", args[1], args[0]}
+	return args
 }
 
 // pipeline sends commands in one write and returns their replies. It closes the connection after an error,

@@ -25,7 +25,7 @@
 // In-process servers expire keys by the clock. With Config.InMemory everything runs over net.Pipe, also
 // inside a testing/synctest bubble: start and close the proxy in the bubble, and time.Sleep expires keys in
 // no time. TTL and EXPIRETIME are rounded to the nearest second as by Redis, except within a script, where
-// miniredis rounds down.
+// miniredis rounds down. WATCH notices that a field or member is removed, except by a script, where miniredis does not.
 //
 // # Versions
 //

@@ -2,6 +2,7 @@ package rmwtest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -109,6 +110,18 @@ func hashEdits() []string {
 	return []string{"append", "set", "delete", "same", "field", "without", "move", "len", "twin", "restart"}
 }
 
+// of returns the edit, or one for a key of this kind: a shorter program may have keys of other kinds.
+func (e edit) of(kind rmw.Kind) edit {
+	names := stringEdits()
+	if kind == rmw.KindHash {
+		names = hashEdits()
+	}
+	if !slices.Contains(names, e.name) {
+		e.name = "append"
+	}
+	return e
+}
+
 // apply computes the next value. It is a function of cur only.
 func (e edit) apply(kind rmw.Kind, cur rmw.Value) rmw.Value {
 	next := e.content(kind, cur)
@@ -119,7 +132,7 @@ func (e edit) apply(kind rmw.Kind, cur rmw.Value) rmw.Value {
 }
 
 func (e edit) content(kind rmw.Kind, cur rmw.Value) rmw.Value {
-	switch e.name {
+	switch e.of(kind).name {
 	case "set":
 		all, _ := twin.Values(kind)
 		return all[e.pick%len(all)]
@@ -154,7 +167,7 @@ func (e edit) content(kind rmw.Kind, cur rmw.Value) rmw.Value {
 // code is the edit as a Go expression of cur.
 func (e edit) code(kind rmw.Kind, last rmw.Value) string {
 	s := "cur"
-	switch e.name {
+	switch e.of(kind).name {
 	case "set", "twin":
 		s = goValue(last.WithTTL(0))
 	case "delete":
