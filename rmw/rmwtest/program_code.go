@@ -43,8 +43,9 @@ func (c *code) source() string {
 	body := strings.Join(c.all(), "\n")
 	var b strings.Builder
 	b.WriteString("func TestProgram(t *testing.T) {\nsynctest.Test(t, func(t *testing.T) {\ntarget := open(t) // as for rmwtest\n")
-	b.WriteString("ctx := t.Context()\na, b := target.Open(), target.Open()\n")
+	b.WriteString("a, b := target.Open(), target.Open()\n")
 	for _, declared := range [][2]string{
+		{"(ctx,", "ctx := t.Context()"},
 		{"direct.", "direct := target.Direct"}, {"faults.", "faults := target.Faults"}, {"calls", "calls := 0"}, {"err =", "var err error"},
 	} {
 		if strings.Contains(body, declared[0]) {
@@ -93,7 +94,7 @@ func (c *call) around(end twin.Ending, write func()) {
 	case cancelBefore:
 		c.out.add("{\nctx, cancel := context.WithCancel(ctx)\ncancel()")
 	case cancelInFn:
-		c.out.add("{\nctx, cancel := context.WithCancel(ctx)")
+		c.out.add("{\nctx, cancel := context.WithCancel(ctx)\ndefer cancel()")
 	case cancelAtCommand:
 		c.out.add("{\nctx, cancel := context.WithCancel(ctx)\nstop := faults.Arm(%d, rmwtest.Fault{Do: cancel})", c.cancelAt)
 	}
@@ -228,13 +229,13 @@ func (r *run) writeCrowd(s *step) {
 			next = "cur.With(" + id + ", strconv.Itoa(cur.Len()))"
 		}
 	}
-	r.code.add("var all sync.WaitGroup\nfor i := range %d {\nkey := rmw.Key{Name: %s%s}\nall.Go(func() {", s.crowd, name, kind)
+	r.code.add("{\nvar all sync.WaitGroup\nfor i := range %d {\nkey := rmw.Key{Name: %s%s}\nall.Go(func() {", s.crowd, name, kind)
 	r.code.add("store := []rmw.Store{a, b}[i*%d%%2]\ntime.Sleep(time.Duration(i*7%%5) * time.Millisecond / 2)", s.store)
 	if s.spread < s.crowd {
 		r.code.add("if i%%4 == 3 {\n_, err := store.Read(ctx, key)\nt.Log(i, err)\nreturn\n}")
 	}
 	r.code.add("_, err := store.Update(ctx, key, func(ctx context.Context, cur rmw.Value) (rmw.Value, error) {")
-	r.code.add("next := %s\ntime.Sleep(time.Duration(i%%3) * time.Millisecond)\nreturn next, nil\n})\nt.Log(i, err)\n})\n}\nall.Wait()", next)
+	r.code.add("next := %s\ntime.Sleep(time.Duration(i%%3) * time.Millisecond)\nreturn next, nil\n})\nt.Log(i, err)\n})\n}\nall.Wait()\n}", next)
 }
 
 // writeLast writes that each Store reads and updates each key.

@@ -94,3 +94,23 @@ func goKey(k rmw.Key) string {
 	}
 	return s + "}"
 }
+
+// hides requires an error to hide values.
+func (r *run) hides(err error, values ...rmw.Value) {
+	if err == nil {
+		return
+	}
+	text := err.Error()
+	for _, v := range values {
+		texts := []string{v.Text()}
+		for _, f := range v.All() {
+			texts = append(texts, f)
+		}
+		for _, s := range texts {
+			if len(s) >= 5 && strings.Contains(text, s) {
+				r.Errorf("step %d: the error shows a value: %v", r.index, err)
+				return
+			}
+		}
+	}
+}

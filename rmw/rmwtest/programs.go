@@ -19,7 +19,8 @@ import (
 //   - history judges all calls together: registers with an expiry, linearizable, where an unknown outcome is an effect that
 //     may have happened or may yet.
 //
-// package suite has rapid draw and shrink, and keeps the shortest program that fails, which prints itself as Go while it runs.
+// package suite has rapid draw programs, and replaces one that fails by shorter ones, as long as they fail. A program prints itself as
+// Go while it runs.
 
 // RunPrograms searches for a program of calls that the Store runs wrong, and prints the shortest that it finds as Go. All
 // time is fake, so nothing below the Target may reach out of a testing/synctest bubble.

@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/internal/testing/long"
 	"github.com/unwatch/unwatch/internal/testing/typecheck"
 	"github.com/unwatch/unwatch/rmw"
@@ -28,6 +31,34 @@ func faultyTarget(flaw string) func(*testing.T) Target {
 	return func(*testing.T) Target {
 		m := NewMemory()
 		return Target{Open: func() rmw.Store { return newFaulty(m, flaw, losses) }, Direct: m, Faults: m}
+	}
+}
+
+// A program compiles when printed, and so does each of its steps alone.
+func TestPrintedProgramsCompile(t *testing.T) {
+	var sources []string
+	play := func(p program) {
+		suite.Fake(t, "programs", func(t *testing.T) {
+			c := new(code)
+			if err := runProgram(memoryTarget(t), p, c); err != nil {
+				t.Error(err)
+			}
+			sources = append(sources, c.source())
+		})
+	}
+	draw := rapid.Custom(func(rt *rapid.T) program { return drawProgram(rt, memoryTarget(t)) })
+	for seed := range 80 {
+		p := draw.Example(seed)
+		play(p)
+		p.ends = true
+		for _, s := range p.steps {
+			alone := p
+			alone.steps = []step{s}
+			play(alone)
+		}
+	}
+	for _, source := range sources {
+		checker(t).Check(t, source)
 	}
 }
 
