@@ -354,6 +354,23 @@ func TestLateTakeIsOpened(t *testing.T) {
 	})
 }
 
+// A sweep that cannot open such a key leaves it to the next one.
+func TestLateTakeIsOpenedAfterAnOutage(t *testing.T) {
+	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
+		f.transact(transfer, from, to)
+		f.settle()
+		f.proxy.Inject(proxytest.Fault{Match: isScript("take"), Action: proxytest.ExecuteLater, Delay: 70 * time.Second, Text: connReset})
+		f.transact(transfer, from, to)
+		kind := func() string { return f.direct().Type(t.Context(), from.Name).Val() }
+		over := f.refuse("look", -1, connReset)
+		time.Sleep(5 * time.Minute)
+		assert.Equal(t, "list", kind())
+		over()
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, "string", kind())
+	})
+}
+
 // Callers that wait for the same keys are served together.
 func TestTransactCombines(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {

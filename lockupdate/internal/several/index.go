@@ -207,7 +207,11 @@ type Swept struct {
 // Sweep opens the keys that dead processes have left sealed, and a day later deletes their decisions.
 func (l *Line) Sweep(ctx context.Context) (s Swept, err error) {
 	for _, name := range l.index.left() {
-		l.gate.Go(func() { _, _ = l.open(context.WithoutCancel(ctx), name) })
+		l.gate.Go(func() {
+			if _, err := l.open(context.WithoutCancel(ctx), name); err != nil {
+				l.index.stick(name)
+			}
+		})
 	}
 	all, err := l.list(ctx, storesKey)
 	lives := map[string]string{}
