@@ -26,7 +26,8 @@ type backend struct {
 	dial func(ctx context.Context) (net.Conn, error)
 
 	replica *replica // answers read-only commands; nil: none
-	engine  bool     // in this process: see seconds
+	engine  bool     // in this process: see asRedis
+	watched bool     // by clients, which a proxy does not permit
 
 	mu      sync.Mutex
 	down    bool
@@ -80,7 +81,7 @@ func (b *backend) connect(ctx context.Context, database string) (*link, error) {
 // do sends one command and returns its reply, with any push messages before it.
 func (l *link) do(args []string) (resp.Reply, error) {
 	if l.b.engine {
-		args = asRedis(args)
+		args = asRedis(args, l.b.watched)
 	}
 	if _, err := l.conn.Write(resp.AppendCommand(nil, args...)); err != nil {
 		return nil, errors.Join(errGone, err)
@@ -91,13 +92,13 @@ func (l *link) do(args []string) (resp.Reply, error) {
 // asRedis makes an in-process server do what Redis does and miniredis does not: it rounds TTL and EXPIRETIME to the nearest second
 // (expire.c, ttlGenericCommand), and it has a removal of fields or members fail the transactions that watch the key. That takes a
 // script, which works in a transaction, too. Within a client's script these commands stay as they are.
-func asRedis(args []string) []string {
+func asRedis(args []string, watched bool) []string {
 	is := func(names ...string) bool { return slices.Contains(names, strings.ToUpper(args[0])) }
 	switch {
 	case len(args) == 2 && is("TTL", "EXPIRETIME"):
 		const rounded = "local ms = redis.call('P' .. ARGV[1], KEYS[1]) if ms < 0 then return ms end return math.floor((ms + 500) / 1000)"
 		return []string{"EVAL", rounded, "1", args[1], args[0]}
-	case 2 < len(args) && len(args) < 1000 && is("HDEL", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "ZREMRANGEBYLEX"):
+	case watched && 2 < len(args) && len(args) < 1000 && is("HDEL", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "ZREMRANGEBYLEX"):
 		const noticed = `local n = redis.pcall(ARGV[1], KEYS[1], unpack(ARGV, 2))
 if type(n) == 'table' or n == 0 then return n end
 local ttl = redis.call('PTTL', KEYS[1])

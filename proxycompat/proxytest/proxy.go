@@ -152,7 +152,8 @@ func (p *Proxy) addEngine() error {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true) // keys expire by the clock, which is fake in a synctest bubble
 	p.engines = append(p.engines, m)
-	p.addBackend(func(context.Context) (net.Conn, error) { return m.Dial() }).engine = true
+	b := p.addBackend(func(context.Context) (net.Conn, error) { return m.Dial() })
+	b.engine, b.watched = true, p.transparent()
 	if p.profile.Backend() == (proxycompat.Version{}) {
 		return nil
 	}
