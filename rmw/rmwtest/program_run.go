@@ -251,20 +251,31 @@ func (r *run) writeOver(key int, v rmw.Value, ttl time.Duration, p part, out *co
 	out.add("_ = direct.Set(ctx, %s, %s, %s)", suite.GoText(r.names[key]), goValue(v), goDuration(ttl))
 	p.ttl = func(rmw.Value) time.Duration { return ttl }
 	for range 20 {
+		var gone *effect
+		if v.Kind() != rmw.KindString {
+			gone = r.begin(fmt.Sprintf("DEL of direct.Set in step %d", r.index))
+		}
 		e := r.begin(fmt.Sprintf("direct.Set in step %d", r.index))
 		err := r.Direct.Set(r.Ctx, r.names[key], v.WithTTL(0), ttl)
 		if err == nil {
+			if gone != nil { // a call may meet the key between its commands
+				p.edit = deleted
+				r.history.end(gone, p)
+				p = part{key: key, blind: true, ttl: p.ttl}
+			}
 			p.edit = func(rmw.Value) rmw.Value { return v.WithTTL(0) }
 			r.history.end(e, p)
 			return
 		}
 		// A Transact has taken the key between the commands of a Set that first deletes.
-		p.edit = func(rmw.Value) rmw.Value { return rmw.Value{} }
+		p.edit = deleted
 		r.history.unknown(e, p)
 		p = part{key: key, blind: true, ttl: p.ttl}
 	}
 	r.Errorf("step %d: direct.Set was refused 20 times", r.index)
 }
+
+func deleted(rmw.Value) rmw.Value { return rmw.Value{} }
 
 // meddle writes a value beside the Stores that a guard may fail to notice. result computes the value that fn will return.
 func (r *run) meddle(m meddling, key int, result func(rmw.Value) rmw.Value, out *code) {
@@ -428,10 +439,6 @@ func (r *run) kind(key int, v rmw.Value) {
 	if v.Exists() && v.Kind() != r.keyKinds[key] {
 		r.foreign[key].Store(true)
 	}
-}
-
-func (r *run) anyForeign() bool {
-	return r.foreign[0].Load() || r.foreign[1].Load() || r.foreign[2].Load()
 }
 
 // calm reports whether nothing but the fault of the present step disturbs a call.

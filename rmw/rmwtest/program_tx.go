@@ -219,3 +219,7 @@ func (r *run) crowd(s *step) {
 		<-done
 	}
 }
+
+func (r *run) anyForeign() bool {
+	return r.foreign[0].Load() || r.foreign[1].Load() || r.foreign[2].Load()
+}
