@@ -4,6 +4,7 @@ package contract
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -204,27 +205,49 @@ func (d Direct) do(ctx context.Context, name string, args ...any) *redis.Cmd {
 	return d.rdb.Do(ctx, append([]any{Mark(name)}, args...)...)
 }
 
-// Get implements [rmwtest.Direct].
+// Get implements [rmwtest.Direct]. It reads again if the value has changed meanwhile, as by a command of a call that has returned.
 func (d Direct) Get(ctx context.Context, name string) (rmw.Value, time.Duration, error) {
+	for {
+		before, err := d.left(ctx, name)
+		if err != nil {
+			return rmw.Value{}, 0, err
+		}
+		v, err := d.value(ctx, name)
+		if err != nil {
+			return rmw.Value{}, 0, err
+		}
+		switch after, err := d.left(ctx, name); {
+		case err != nil:
+			return rmw.Value{}, 0, err
+		case !v.Exists() || after == before && after < 0:
+			return v, rmw.NoTTL, nil
+		case 0 <= after && after <= before:
+			return v, before, nil
+		}
+	}
+}
+
+// left returns how long a key has left; it is negative if the key has no expiry, or does not exist.
+func (d Direct) left(ctx context.Context, name string) (time.Duration, error) {
+	ms, err := d.do(ctx, "pttl", name).Int64()
+	return time.Duration(ms) * time.Millisecond, err
+}
+
+func (d Direct) value(ctx context.Context, name string) (rmw.Value, error) {
 	kind, err := d.do(ctx, "type", name).Text()
 	if err != nil || kind == "none" {
-		return rmw.Value{}, rmw.NoTTL, err
-	}
-	ms, err := d.do(ctx, "pttl", name).Int64()
-	if err != nil {
-		return rmw.Value{}, 0, err
-	}
-	ttl := time.Duration(ms) * time.Millisecond
-	if ms < 0 {
-		ttl = rmw.NoTTL
+		return rmw.Value{}, err
 	}
 	if kind == "string" {
 		s, err := d.do(ctx, "get", name).Text()
-		return rmw.String(s), ttl, err
+		if errors.Is(err, redis.Nil) {
+			return rmw.Value{}, nil
+		}
+		return rmw.String(s), err
 	}
 	fields := redis.NewMapStringStringCmd(ctx, Mark("hgetall"), name)
 	err = d.rdb.Process(ctx, fields)
-	return rmw.Hash(fields.Val()), ttl, err
+	return rmw.Hash(fields.Val()), err
 }
 
 // Append implements [rmwtest.Direct].
