@@ -208,6 +208,7 @@ func (d Direct) do(ctx context.Context, name string, args ...any) *redis.Cmd {
 // Get implements [rmwtest.Direct]. It reads again if the value has changed meanwhile, as by a command of a call that has returned.
 func (d Direct) Get(ctx context.Context, name string) (rmw.Value, time.Duration, error) {
 	for {
+		asked := time.Now()
 		before, err := d.left(ctx, name)
 		if err != nil {
 			return rmw.Value{}, 0, err
@@ -221,7 +222,7 @@ func (d Direct) Get(ctx context.Context, name string) (rmw.Value, time.Duration,
 			return rmw.Value{}, 0, err
 		case !v.Exists() || after == before && after < 0:
 			return v, rmw.NoTTL, nil
-		case 0 <= after && after <= before:
+		case 0 <= after && after <= before && before-after <= time.Since(asked)+time.Second: // it counts in seconds, perhaps
 			return v, before, nil
 		}
 	}
