@@ -8,7 +8,6 @@ import (
 	"math"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/unwatch/unwatch/internal/resp"
@@ -89,16 +88,22 @@ func (l *link) do(args []string) (resp.Reply, error) {
 	return l.reply()
 }
 
+// unnoticed are the commands with which miniredis lets a transaction pass that watches the key.
+var unnoticed = []string{"HDEL", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "ZREMRANGEBYLEX"}
+
+// maxUnpacked keeps the arguments of a command below the stack of miniredis' Lua.
+const maxUnpacked = 1000
+
 // asRedis makes an in-process server do what Redis does and miniredis does not: it rounds TTL and EXPIRETIME to the nearest second
 // (expire.c, ttlGenericCommand), and it has a removal of fields or members fail the transactions that watch the key. That takes a
 // script, which works in a transaction, too. Within a client's script these commands stay as they are.
 func asRedis(args []string, watched bool) []string {
-	is := func(names ...string) bool { return slices.Contains(names, strings.ToUpper(args[0])) }
+	removes := watched && slices.ContainsFunc(unnoticed, func(name string) bool { return is(args, name) })
 	switch {
-	case len(args) == 2 && is("TTL", "EXPIRETIME"):
+	case len(args) == 2 && (is(args, "TTL") || is(args, "EXPIRETIME")):
 		const rounded = "local ms = redis.call('P' .. ARGV[1], KEYS[1]) if ms < 0 then return ms end return math.floor((ms + 500) / 1000)"
 		return []string{"EVAL", rounded, "1", args[1], args[0]}
-	case watched && 2 < len(args) && len(args) < 1000 && is("HDEL", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "ZREMRANGEBYLEX"):
+	case removes && 2 < len(args) && len(args) < maxUnpacked:
 		const noticed = `local n = redis.pcall(ARGV[1], KEYS[1], unpack(ARGV, 2))
 if type(n) == 'table' or n == 0 then return n end
 local ttl = redis.call('PTTL', KEYS[1])
