@@ -14,14 +14,19 @@ import (
 	"github.com/unwatch/unwatch/rmw"
 )
 
+// takeLate updates two keys, and lets a take arrive 70 s later. kind is the type of the first key.
+func (f *fixture) takeLate() (kind func() string) {
+	f.transact(transfer, from, to)
+	f.settle()
+	f.proxy.Inject(proxytest.Fault{Match: isScript("take"), Action: proxytest.ExecuteLater, Delay: 70 * time.Second, Text: connReset})
+	f.transact(transfer, from, to)
+	return func() string { return f.direct().Type(f.t.Context(), from.Name).Val() }
+}
+
 // A take that arrives long after its update leaves a seal that no process may ever meet. The sweep of its own process opens it.
 func TestLateTakeIsOpened(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		f.transact(transfer, from, to)
-		f.settle()
-		f.proxy.Inject(proxytest.Fault{Match: isScript("take"), Action: proxytest.ExecuteLater, Delay: 70 * time.Second, Text: connReset})
-		f.transact(transfer, from, to)
-		kind := func() string { return f.direct().Type(t.Context(), from.Name).Val() }
+		kind := f.takeLate()
 		time.Sleep(time.Minute)
 		assert.Equal(t, "string", kind())
 		time.Sleep(11 * time.Second)
@@ -35,11 +40,7 @@ func TestLateTakeIsOpened(t *testing.T) {
 // A sweep that cannot open such a key leaves it to the next one.
 func TestLateTakeIsOpenedAfterAnOutage(t *testing.T) {
 	withFixture(t, lockupdate.Config{}, func(t *testing.T, f *fixture) {
-		f.transact(transfer, from, to)
-		f.settle()
-		f.proxy.Inject(proxytest.Fault{Match: isScript("take"), Action: proxytest.ExecuteLater, Delay: 70 * time.Second, Text: connReset})
-		f.transact(transfer, from, to)
-		kind := func() string { return f.direct().Type(t.Context(), from.Name).Val() }
+		kind := f.takeLate()
 		over := f.refuse("look", -1, connReset)
 		time.Sleep(5 * time.Minute)
 		assert.Equal(t, "list", kind())
