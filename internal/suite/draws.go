@@ -18,7 +18,7 @@ type Draws struct {
 // NewDraws returns the draws of one program.
 func NewDraws(t *rapid.T) *Draws { return &Draws{T: t, habits: map[string]int{}} }
 
-// N draws a number below n, 0 first when a program shrinks.
+// N draws a number below n.
 func (d *Draws) N(n int, label string) int { return rapid.IntRange(0, 1<<16-1).Draw(d.T, label) % n }
 
 // Habit draws a number below n; half of the time it is the one that the program had first for the label. Many steps of one
@@ -37,7 +37,7 @@ func (d *Draws) Habit(n int, label string) int {
 // Once draws true once in n times.
 func (d *Draws) Once(n int, label string) bool { return d.N(n, label) == n-1 }
 
-// Some draws least to most things. A program shrinks by whole things.
+// Some draws least to most things.
 func Some[T any](d *Draws, label string, least, most int, draw func() T) []T {
 	one := rapid.Custom(func(t *rapid.T) T {
 		outer := d.T

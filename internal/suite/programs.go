@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"regexp"
 	"runtime/debug"
 	"strconv"
@@ -23,10 +24,9 @@ type Search[P any] struct {
 	Draw func(t *rapid.T) P
 	// Run runs a program in a testing/synctest bubble and returns the violations.
 	Run func(t *testing.T, program P) error
-	// Shorter returns programs that are a little shorter than one that fails. If it is nil, package rapid looks for them, by
-	// smaller draws.
-	Shorter func(program P) []P
-	// Source returns a program as Go, also while it runs. It may be nil.
+	// Shorter returns programs that are a little shorter than one that fails.
+	Shorter func(program P) iter.Seq[P]
+	// Source returns a program as Go, also while it runs.
 	Source func(program P) string
 }
 
@@ -52,11 +52,7 @@ func (s Search[P]) Find(t *testing.T) *Found[P] {
 	if shrink == "" {
 		shrink = "5s"
 	}
-	if s.Shorter != nil {
-		defer set("rapid.shrinktime", "0s", "30s")()
-	} else {
-		defer set("rapid.shrinktime", shrink, "30s")()
-	}
+	defer set("rapid.shrinktime", "0s", "30s")()
 	var found *Found[P]
 	tried := 0
 	r := &recorder{T: t}
@@ -81,12 +77,9 @@ func (s Search[P]) Find(t *testing.T) *Found[P] {
 // shorten replaces the program by shorter ones that fail, until none does, or the time is over.
 func (s Search[P]) shorten(t *testing.T, found *Found[P], limit time.Duration) {
 	t.Helper()
-	if s.Shorter == nil {
-		return
-	}
 	for began, again := time.Now(), true; again; {
 		again = false
-		for _, program := range s.Shorter(found.Program) {
+		for program := range s.Shorter(found.Program) {
 			if time.Since(began) > limit {
 				return
 			}
@@ -96,6 +89,13 @@ func (s Search[P]) shorten(t *testing.T, found *Found[P], limit time.Duration) {
 			}
 		}
 	}
+}
+
+// Simplify sets a field of a program, and reports whether that changed it.
+func Simplify[T comparable](field *T, simple T) (changed bool) {
+	changed = *field != simple
+	*field = simple
+	return changed
 }
 
 var searching sync.Mutex //nolint:gochecknoglobals // for flags of the process
@@ -112,10 +112,7 @@ func (s Search[P]) bubbled(t *testing.T, program P) (err error) {
 		}
 	}()
 	fake(t, "programs", func(t *testing.T) { err = s.Run(t, program) }, fakeLimit, func(message string) {
-		if s.Source != nil {
-			message = s.Source(program) + "\n" + message
-		}
-		panic(message)
+		panic(s.Source(program) + "\n" + message)
 	})
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/unwatch/unwatch/internal/suite"
 )
 
 // shorter returns programs that lack something of p, or have something simpler instead.
@@ -148,28 +150,30 @@ func changes(depth int) (all []func(a *act) bool) {
 		func(c *callPlan) bool { return c.crowd > 1 && shrinkTo(c, 1) },
 		func(c *callPlan) bool { return c.crowd > 3 && shrinkTo(c, c.crowd/2) },
 		func(c *callPlan) bool { return c.crowd > 2 && shrinkTo(c, c.crowd-1) },
-		func(c *callPlan) bool { return clearTo(&c.spread, false) },
-		func(c *callPlan) bool { return clearTo(&c.apart, false) },
-		func(c *callPlan) bool { return clearTo(&c.async, false) },
-		func(c *callPlan) bool { return clearTo(&c.ending, 0) },
-		func(c *callPlan) bool { return c.limit != 0 && clearTo(&c.limit, limit) },
-		func(c *callPlan) bool { return clearTo(&c.data, 0) },
-		func(c *callPlan) bool { return c.data > 1 && clearTo(&c.data, 1) },
-		func(c *callPlan) bool { return clearTo(&c.other, false) },
-		func(c *callPlan) bool { return !c.other && (depth == 0 || c.limit != 0) && clearTo(&c.way, byWithLock) },
-		func(c *callPlan) bool { return clearTo(&c.blind, true) },
-		func(c *callPlan) bool { return clearTo(&c.detached, false) },
-		func(c *callPlan) bool { return clearTo(&c.locker, 0) },
-		func(c *callPlan) bool { return clearTo(&c.name, 0) },
+		func(c *callPlan) bool { return suite.Simplify(&c.spread, false) },
+		func(c *callPlan) bool { return suite.Simplify(&c.apart, false) },
+		func(c *callPlan) bool { return suite.Simplify(&c.async, false) },
+		func(c *callPlan) bool { return suite.Simplify(&c.ending, 0) },
+		func(c *callPlan) bool { return c.limit != 0 && suite.Simplify(&c.limit, limit) },
+		func(c *callPlan) bool { return suite.Simplify(&c.data, 0) },
+		func(c *callPlan) bool { return c.data > 1 && suite.Simplify(&c.data, 1) },
+		func(c *callPlan) bool { return suite.Simplify(&c.other, false) },
+		func(c *callPlan) bool {
+			return !c.other && (depth == 0 || c.limit != 0) && suite.Simplify(&c.way, byWithLock)
+		},
+		func(c *callPlan) bool { return suite.Simplify(&c.blind, true) },
+		func(c *callPlan) bool { return suite.Simplify(&c.detached, false) },
+		func(c *callPlan) bool { return suite.Simplify(&c.locker, 0) },
+		func(c *callPlan) bool { return suite.Simplify(&c.name, 0) },
 	} {
 		all = append(all, func(a *act) bool { return a.call != nil && change(a.call) })
 	}
 	for _, pass := range []time.Duration{
 		time.Millisecond, 50 * time.Millisecond, time.Second, 6 * time.Second, 45 * time.Second, 3 * time.Minute,
 	} {
-		all = append(all, func(a *act) bool { return a.pass > pass && clearTo(&a.pass, pass) })
+		all = append(all, func(a *act) bool { return a.pass > pass && suite.Simplify(&a.pass, pass) })
 	}
-	return append(all, func(a *act) bool { return clearTo(&a.locker, 0) }, func(a *act) bool { return clearTo(&a.name, 0) })
+	return append(all, func(a *act) bool { return suite.Simplify(&a.locker, 0) }, func(a *act) bool { return suite.Simplify(&a.name, 0) })
 }
 
 // shrinkTo makes a crowd smaller.
@@ -177,14 +181,7 @@ func shrinkTo(c *callPlan, crowd int) bool {
 	if crowd == 1 {
 		c.spread, c.apart = false, false
 	}
-	return clearTo(&c.crowd, crowd)
-}
-
-// clearTo sets a field, and reports whether that changed it.
-func clearTo[T comparable](field *T, simple T) bool {
-	changed := *field != simple
-	*field = simple
-	return changed
+	return suite.Simplify(&c.crowd, crowd)
 }
 
 func replaceLocker(a *act, from, to int) bool {
@@ -192,7 +189,7 @@ func replaceLocker(a *act, from, to int) bool {
 	if a.call != nil {
 		field = &a.call.locker
 	}
-	return *field == from && clearTo(field, to)
+	return *field == from && suite.Simplify(field, to)
 }
 
 func replaceName(a *act, from, to int) bool {
@@ -200,7 +197,7 @@ func replaceName(a *act, from, to int) bool {
 	if a.call != nil {
 		field = &a.call.name
 	}
-	return *field == from && clearTo(field, to)
+	return *field == from && suite.Simplify(field, to)
 }
 
 // cloned copies acts and their calls.

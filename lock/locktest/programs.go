@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -41,7 +40,7 @@ func search(t *testing.T, open func(t *testing.T) Target, seed uint64, programs 
 		Seed: seed, Programs: programs, Shrink: shrink,
 		Draw:    func(rt *rapid.T) program { return drawProgram(rt, target) },
 		Run:     func(t *testing.T, p program) error { return runProgram(t, open(t), p) },
-		Shorter: func(p program) []program { return slices.Collect(p.shorter()) },
+		Shorter: program.shorter,
 		Source:  program.source,
 	}.Find(t)
 }

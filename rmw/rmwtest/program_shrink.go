@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/rmw"
 )
 
@@ -61,7 +62,7 @@ func (p program) shorter() iter.Seq[program] {
 // changes simplify a step. They return false if it is as simple already.
 func changes() []func(s *step) bool {
 	return []func(s *step) bool{
-		func(s *step) bool { return clearTo(&s.nth, 0) },
+		func(s *step) bool { return suite.Simplify(&s.nth, 0) },
 		func(s *step) bool {
 			n := len(s.meddle)
 			s.meddle = s.meddle[:n/2]
@@ -72,30 +73,30 @@ func changes() []func(s *step) bool {
 			s.meddle = s.meddle[:max(n-1, 0)]
 			return n > 1
 		},
-		func(s *step) bool { return clearTo(&s.rival, nil) },
-		func(s *step) bool { return clearTo(&s.skip, 0) },
-		func(s *step) bool { return clearTo(&s.first, edit{}) },
-		func(s *step) bool { return s.kind != doPass && clearTo(&s.pass, 0) },
-		func(s *step) bool { return clearTo(&s.ending, 0) },
-		func(s *step) bool { return clearTo(&s.cancel, notCancelled) },
-		func(s *step) bool { return clearTo(&s.close, false) },
-		func(s *step) bool { return clearTo(&s.nested, 0) },
-		func(s *step) bool { return clearTo(&s.ttl, 0) },
-		func(s *step) bool { return clearTo(&s.edit.ttl, 0) },
-		func(s *step) bool { return s.kind == doUpdate && clearTo(&s.edit.name, "append") },
-		func(s *step) bool { return clearTo(&s.store, 0) },
-		func(s *step) bool { return s.crowd > 2 && clearTo(&s.crowd, s.crowd/2) },
-		func(s *step) bool { return s.spread > 1 && clearTo(&s.spread, 1) },
+		func(s *step) bool { return suite.Simplify(&s.rival, nil) },
+		func(s *step) bool { return suite.Simplify(&s.skip, 0) },
+		func(s *step) bool { return suite.Simplify(&s.first, edit{}) },
+		func(s *step) bool { return s.kind != doPass && suite.Simplify(&s.pass, 0) },
+		func(s *step) bool { return suite.Simplify(&s.ending, 0) },
+		func(s *step) bool { return suite.Simplify(&s.cancel, notCancelled) },
+		func(s *step) bool { return suite.Simplify(&s.close, false) },
+		func(s *step) bool { return suite.Simplify(&s.nested, 0) },
+		func(s *step) bool { return suite.Simplify(&s.ttl, 0) },
+		func(s *step) bool { return suite.Simplify(&s.edit.ttl, 0) },
+		func(s *step) bool { return s.kind == doUpdate && suite.Simplify(&s.edit.name, "append") },
+		func(s *step) bool { return suite.Simplify(&s.store, 0) },
+		func(s *step) bool { return s.crowd > 2 && suite.Simplify(&s.crowd, s.crowd/2) },
+		func(s *step) bool { return s.spread > 1 && suite.Simplify(&s.spread, 1) },
 		func(s *step) bool {
 			changed := false
 			for i := range s.edits {
-				changed = clearTo(&s.edits[i].ttl, 0) || changed
+				changed = suite.Simplify(&s.edits[i].ttl, 0) || changed
 			}
 			return changed
 		},
 		func(s *step) bool {
 			for i := range s.edits {
-				if clearTo(&s.edits[i], edit{name: "same"}) {
+				if suite.Simplify(&s.edits[i], edit{name: "same"}) {
 					return true
 				}
 			}
@@ -103,19 +104,12 @@ func changes() []func(s *step) bool {
 		},
 		func(s *step) bool {
 			for i := range s.meddle {
-				if clearTo(&s.meddle[i].ttl, 0) {
+				if suite.Simplify(&s.meddle[i].ttl, 0) {
 					return true
 				}
 			}
 			return false
 		},
-		func(s *step) bool { return s.pass > time.Second && clearTo(&s.pass, time.Second) },
+		func(s *step) bool { return s.pass > time.Second && suite.Simplify(&s.pass, time.Second) },
 	}
-}
-
-// clearTo sets a field, and reports whether that changed it.
-func clearTo[T comparable](field *T, simple T) bool {
-	changed := *field != simple
-	*field = simple
-	return changed
 }

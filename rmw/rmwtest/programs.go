@@ -1,6 +1,7 @@
 package rmwtest
 
 import (
+	"iter"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -54,11 +55,14 @@ func search(t *testing.T, open func(t *testing.T) Target, seed uint64, programs 
 			p.code = new(code)
 			return runProgram(open(t), p.program, p.code)
 		},
-		Shorter: func(p *played) (all []*played) {
-			for shorter := range p.shorter() {
-				all = append(all, &played{program: shorter})
+		Shorter: func(p *played) iter.Seq[*played] {
+			return func(yield func(*played) bool) {
+				for shorter := range p.shorter() {
+					if !yield(&played{program: shorter}) {
+						return
+					}
+				}
 			}
-			return all
 		},
 		Source: func(p *played) string { return p.code.source() },
 	}.Find(t)
