@@ -3,12 +3,12 @@ package shadow
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strconv"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/goroutine"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/driver"
 	"github.com/unwatch/unwatch/shadow/report"
@@ -25,10 +25,10 @@ type probe struct {
 	began    time.Time
 
 	mu      sync.Mutex
-	log     []*probed // finished updates
-	void    bool      // the probe says nothing: the store failed, was too slow, or refused a value
-	blocked *finding  // in place of a judgement: an update did not end
-	other   finding   // besides the updates; Match is none
+	log     []*probed   // finished updates
+	void    atomic.Bool // the probe says nothing: the store failed, was too slow, or refused a value
+	blocked *finding    // in place of a judgement: an update did not end
+	other   finding     // besides the updates; Match is none
 }
 
 // probed is an update of a probe. The values are those of the last run of fn.
@@ -86,14 +86,14 @@ func (f *free) probe(it *item) (settled bool) {
 		if control.increment().err != nil || control.end().err != nil {
 			return false
 		}
-		p.void = false // the blocked update has failed
+		p.void.Store(false) // the blocked update has failed
 	}
 	if p.blocked == nil {
 		p.end()
 	} else {
 		f.blockedAt = time.Now()
 	}
-	if p.void || time.Since(p.began) > seedTTL/2 {
+	if p.void.Load() || time.Since(p.began) > seedTTL/2 {
 		return false
 	}
 	f.audited(ack{item: it, contended: p.contended()}, p.judge())
@@ -121,7 +121,9 @@ func (p *probe) record(u *probed, useful bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.log = append(p.log, u)
-	p.void = p.void || !useful
+	if !useful {
+		p.void.Store(true)
+	}
 }
 
 // try runs an update. Health does not count it, as in a forced conflict.
@@ -129,13 +131,13 @@ func (p *probe) try(key rmw.Key, fn func(run int, cur rmw.Value) (rmw.Value, err
 	u := &probed{began: time.Now()}
 	ctx, cancel := context.WithTimeout(p.ctx, p.cfg.Timeout)
 	defer cancel()
-	caller := goroutine()
+	caller := goroutine.ID()
 	u.err = p.recovered(u, func() (err error) {
 		u.res, err = p.hidden.store.Update(ctx, key, func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
 			next, err := fn(u.runs+1, cur)
 			u.runs++
 			u.given, u.next, u.own = driver.Untraced(cur), driver.Untraced(next), err
-			if errors.Is(err, errProbePanic) && goroutine() == caller { // elsewhere, a panic would end the process
+			if errors.Is(err, errProbePanic) && goroutine.ID() == caller { // elsewhere, a panic would end the process
 				panic(errProbePanic)
 			}
 			return next, err
@@ -157,13 +159,6 @@ func (p *probe) recovered(u *probed, do func() error) (err error) {
 		}
 	}()
 	return do()
-}
-
-// goroutine returns the id of the calling goroutine.
-func goroutine() string {
-	var buf [64]byte
-	fields := strings.Fields(string(buf[:runtime.Stack(buf[:], false)]))
-	return fields[1]
 }
 
 // set stores a value; nothing if it is absent.
@@ -218,7 +213,7 @@ func (p *probe) await(done <-chan struct{}) {
 	case <-done:
 	default:
 		if p.wait(done, p.cfg.Timeout+time.Second); p.ctx.Err() != nil {
-			p.void = true
+			p.void.Store(true)
 		}
 	}
 	select {

@@ -124,7 +124,7 @@ func (p *probe) afterFailure(failure error) {
 			}
 			return plusOne(kind, cur), nil
 		})
-	if p.void || p.blocked != nil {
+	if p.void.Load() || p.blocked != nil {
 		return
 	}
 	next, done := p.on(p.key), make(chan struct{})
@@ -135,7 +135,8 @@ func (p *probe) afterFailure(failure error) {
 	if p.await(done); p.blocked != nil {
 		return
 	}
-	p.log, p.void = append(p.log, next.log...), next.void
+	p.log = append(p.log, next.log...)
+	p.void.Store(next.void.Load())
 	if err := next.log[0].err; errors.Is(err, rmw.ErrContended) || errors.Is(err, context.DeadlineExceeded) {
 		p.blockedBy(err)
 	}
@@ -144,7 +145,7 @@ func (p *probe) afterFailure(failure error) {
 // expiries sets an expiry, keeps it, and reads a value after its end.
 func (p *probe) expiries() {
 	if p.hidden.peeker == nil {
-		p.void = true
+		p.void.Store(true)
 		return
 	}
 	ttls := probeTTLs()
@@ -156,7 +157,7 @@ func (p *probe) expiries() {
 	p.set(marker(p.key.Kind, "2"))
 	p.compareExpiry(set, ttl)
 	if time.Since(set.began) > ttl/2 {
-		p.void = true
+		p.void.Store(true)
 	}
 	p.compareExpiry(p.setExpiring("3", shortTTL, !byKey), shortTTL)
 	p.readExpired()
@@ -188,7 +189,9 @@ func (p *probe) peek() (rmw.Value, time.Duration) {
 	ctx, cancel := context.WithTimeout(p.ctx, p.cfg.Timeout)
 	defer cancel()
 	v, left, err := p.hidden.peeker.Peek(ctx, p.key)
-	p.void = p.void || err != nil
+	if err != nil {
+		p.void.Store(true)
+	}
 	return v, left
 }
 
@@ -196,7 +199,7 @@ func (p *probe) peek() (rmw.Value, time.Duration) {
 func (p *probe) compareExpiry(set *probed, ttl time.Duration) {
 	v, left := p.peek()
 	took := time.Since(set.began)
-	if p.void || !v.Exists() && took > ttl/2 || p.it.op.compare.near(ttl-took, left, took) {
+	if p.void.Load() || !v.Exists() && took > ttl/2 || p.it.op.compare.near(ttl-took, left, took) {
 		return
 	}
 	p.other = expiryFinding(ttl-took, left, "an update leaves another expiry than its Key.TTL or WithTTL, or does not keep the one before")
@@ -208,7 +211,7 @@ func (p *probe) readExpired() {
 	if left > mostShortTTL || left == rmw.NoTTL && v.Exists() {
 		return // compareExpiry has seen it
 	}
-	for try := 0; !p.void && v.Exists(); try++ {
+	for try := 0; !p.void.Load() && v.Exists(); try++ {
 		if try > expiryRetries {
 			p.other = finding{class: report.TTLDiffers, explain: "a value is read after its expiry"}
 			break
@@ -219,7 +222,9 @@ func (p *probe) readExpired() {
 		var err error
 		v, err = p.hidden.store.Read(ctx, p.key)
 		cancel()
-		p.void = p.void || err != nil
+		if err != nil {
+			p.void.Store(true)
+		}
 	}
 	p.log = append(p.log, &probed{given: marker(p.key.Kind, "3"), expired: true})
 }
@@ -246,7 +251,7 @@ func (p *probe) goroutines() {
 	l := &p.leaks
 	switch {
 	case l.label == "" && runtime.NumGoroutine() > maxGoroutines, l.label != "" && time.Since(l.ended) < l.wait:
-		p.void = true
+		p.void.Store(true)
 		return
 	case l.label != "":
 		left := labelled(l.label)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/goroutine"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -33,9 +33,9 @@ func checkGoexit(ctx context.Context, c *check, l lock.Locker, m method, name st
 }
 
 func checkGoroutine(_ context.Context, c *check, l lock.Locker, m method, name string) {
-	caller := goroutine()
+	caller := goroutine.ID()
 	err := m.call(l, c.Ctx, name, func(context.Context) error {
-		if fn := goroutine(); fn != caller {
+		if fn := goroutine.ID(); fn != caller {
 			c.Errorf("fn ran on goroutine %s, the caller is %s", fn, caller)
 		}
 		return nil
@@ -43,13 +43,6 @@ func checkGoroutine(_ context.Context, c *check, l lock.Locker, m method, name s
 	if err != nil {
 		c.Errorf("%s: %v", m.name, err)
 	}
-}
-
-// goroutine returns the number that a stack trace gives the present goroutine.
-func goroutine() string {
-	var buf [64]byte
-	fields := strings.Fields(string(buf[:runtime.Stack(buf[:], false)]))
-	return fields[1]
 }
 
 type ctxKey struct{}

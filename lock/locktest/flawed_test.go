@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/goroutine"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/lock/driver"
 	"github.com/unwatch/unwatch/rmw"
@@ -186,7 +187,7 @@ func (c call) next(ctx context.Context, fn work) error {
 	if fn == nil {
 		return take(ctx, c.name, nil)
 	}
-	mine := &outerCall{goroutine: goroutine()}
+	mine := &outerCall{goroutine: goroutine.ID()}
 	defer mine.over.Store(true)
 	return take(ctx, c.name, func(ctx context.Context) error {
 		return fn(context.WithValue(ctx, outerKey{c.l, c.name}, mine))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/goroutine"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -172,7 +173,7 @@ func callFlaws() map[string]flaw {
 	return map[string]flaw{
 		"runs fn without a lock": {fails: "runs excludes try-taken", run: func(c call) error { return c.fn(c.ctx) }},
 		"takes a goroutine for the owner": {fails: "nested-elsewhere", run: func(c call) error {
-			if c.again() && c.outer.goroutine != goroutine() {
+			if c.again() && c.outer.goroutine != goroutine.ID() {
 				return c.next(valueless{c.ctx}, c.fn)
 			}
 			return c.next(c.ctx, c.fn)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/goroutine"
 	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/lock"
 	"github.com/unwatch/unwatch/rmw"
@@ -234,7 +235,7 @@ func (c *caller) enter(ctx context.Context) {
 		c.Errorf("%s: fn was called with an ended ctx", c)
 	case ctx.Value(ctxKey{}) != c:
 		c.Errorf("%s: fn's ctx lacks the caller's value", c)
-	case c.plan.way != byLock && goroutine() != c.goroutine:
+	case c.plan.way != byLock && goroutine.ID() != c.goroutine:
 		c.Errorf("%s: fn is on another goroutine", c)
 	}
 	l := c.lockNamed(c.name)

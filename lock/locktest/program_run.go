@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/goroutine"
 	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/lock"
@@ -208,7 +209,7 @@ func (c *caller) run(parent context.Context) {
 	if limit == endedBefore {
 		cancel()
 	}
-	c.ctx, c.cancel, c.goroutine = ctx, cancel, goroutine()
+	c.ctx, c.cancel, c.goroutine = ctx, cancel, goroutine.ID()
 	for o := c.in; o != nil; o = o.in {
 		if o.locker == c.locker && o.name == c.name && o.outer == nil {
 			c.outer = o
@@ -263,7 +264,7 @@ func (c *caller) fn(ctx context.Context) error {
 		c.do(ctx, a, c)
 	}
 	c.leave(ctx)
-	if c.plan.way != byLock && goroutine() != c.goroutine { // nothing recovers a panic there
+	if c.plan.way != byLock && goroutine.ID() != c.goroutine { // nothing recovers a panic there
 		return errors.New("fn is on another goroutine")
 	}
 	return twin.Endings()[c.plan.ending].End()

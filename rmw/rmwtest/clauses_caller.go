@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"strings"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/goroutine"
 	"github.com/unwatch/unwatch/internal/suite"
 	"github.com/unwatch/unwatch/rmw"
 )
@@ -96,9 +96,9 @@ func checkGoroutine(c *check) {
 	// With a ctx that can end, where a Store may hand its commands to others.
 	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
-	caller := goroutine()
+	caller := goroutine.ID()
 	_, err := s.Update(ctx, c.key(rmw.KindString), func(_ context.Context, cur rmw.Value) (rmw.Value, error) {
-		if fn := goroutine(); fn != caller {
+		if fn := goroutine.ID(); fn != caller {
 			c.Errorf("fn ran on goroutine %s, the caller is %s", fn, caller)
 		}
 		return cur, nil
@@ -106,13 +106,6 @@ func checkGoroutine(c *check) {
 	if err != nil {
 		c.Errorf("Update: %v", err)
 	}
-}
-
-// goroutine returns the number that a stack trace gives the present goroutine.
-func goroutine() string {
-	var buf [64]byte
-	fields := strings.Fields(string(buf[:runtime.Stack(buf[:], false)]))
-	return fields[1]
 }
 
 func checkCtxEndedBefore(c *check) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/unwatch/unwatch/internal/goroutine"
 	"github.com/unwatch/unwatch/internal/twin"
 	"github.com/unwatch/unwatch/rmw"
 	"github.com/unwatch/unwatch/rmw/driver"
@@ -36,7 +37,7 @@ type call struct {
 // call begins a call of a Store.
 func (r *run) call(ctx context.Context, s *step, op string, out *code) *call {
 	c := &call{
-		run: r, step: s, parent: ctx, key: r.rkey(s.key, s.ttl), goroutine: goroutine(), out: out,
+		run: r, step: s, parent: ctx, key: r.rkey(s.key, s.ttl), goroutine: goroutine.ID(), out: out,
 		wasClosed: r.stores[s.store].closed.Load(),
 	}
 	c.ctx, c.cancel = context.WithTimeout(context.WithValue(ctx, ctxKey{}, s), callLimit)
@@ -240,7 +241,7 @@ func (c *call) disturbed() bool {
 
 // endFn ends fn, but not by a panic on a goroutine that nothing recovers.
 func (c *call) endFn(end twin.Ending) error {
-	if goroutine() != c.goroutine {
+	if goroutine.ID() != c.goroutine {
 		return errors.New("fn is on another goroutine")
 	}
 	return end.End()
@@ -248,7 +249,7 @@ func (c *call) endFn(end twin.Ending) error {
 
 // inFn runs in each call of fn. result computes the value that the call will return.
 func (c *call) inFn(ctx context.Context, result func(rmw.Value) rmw.Value) {
-	if g := goroutine(); g != c.goroutine {
+	if g := goroutine.ID(); g != c.goroutine {
 		c.violation("call %d of fn is on another goroutine than Update", c.calls)
 	}
 	if ctx.Value(ctxKey{}) != c.step {
