@@ -47,5 +47,5 @@
 //
 // The tests of this package run the suite over Lockers with one well-known mistake each.
 // They require the clauses of the mistake to fail. Each clause has such a control. Other Lockers with a mistake
-// pass most clauses; 1000 programs find nearly all of them, and 5000 find each, whatever the seed.
+// pass most clauses; 1,000 programs find nearly all of them, and 5,000 programs find each with any of 20 seeds.
 package locktest

@@ -19,7 +19,7 @@ type program struct {
 	names  []string
 	acts   []act
 	ends   bool   // without last
-	target Target // declares what the program may do
+	target Target // its promises and Faults limit the acts
 }
 
 type actKind uint8

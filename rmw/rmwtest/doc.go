@@ -29,7 +29,7 @@
 //		rmwtest.RunPrograms(t, func(t *testing.T) rmwtest.Target { ... }, 5000)
 //	}
 //
-// 5,000 programs take 12 s of CPU over a Memory, a minute over cas and three over lockupdate with a Redis in the process.
+// 5,000 programs take 12 s of CPU over a Memory, two minutes over cas and three over lockupdate with a Redis in the process.
 // The seed is 1, so that each run draws the same programs. These flags draw others, and replay the seed of a failure:
 //
 //	go test -run TestPrograms -rapid.seed=7 -rapid.checks=10000

@@ -132,7 +132,7 @@ func TestProgramsFindFlaws(t *testing.T) {
 	}
 }
 
-// Negative control: the programs find each flaw, whatever the seed. UNWATCH_CONTROL_SEEDS is the number of seeds.
+// Negative control: programs find each flaw with several seeds. UNWATCH_CONTROL_SEEDS sets their number.
 func TestLongProgramsFindFlaws(t *testing.T) {
 	long.Only(t)
 	seeds, err := strconv.Atoi(os.Getenv("UNWATCH_CONTROL_SEEDS"))
