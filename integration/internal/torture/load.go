@@ -59,7 +59,7 @@ type loading struct {
 	waits          [parts]peak  // of calls
 	gaps           [parts]peak  // between two acknowledgments
 	between        peak         // turns of other stores between two of a store
-	pings          peak         // times between two replies to a client that only pings
+	pings          peak         // times between two replies to pings
 }
 
 // load plays a load, and judges it.
@@ -83,6 +83,11 @@ func (s *Environment) load(ctx context.Context, n Nemesis, d time.Duration, seed
 	r.NotWritten = r.Operations - r.Acknowledged - r.Unknown
 	for _, gap := range m.Gaps[:closing] {
 		r.Stall = max(r.Stall, time.Duration(gap.Most))
+	}
+	for _, row := range r.Rows {
+		if row.Broken {
+			r.example("%s: %s, want %s", strings.TrimSpace(row.What), row.Measured, row.Bound)
+		}
 	}
 	for _, name := range m.Closed.Locks[:min(len(m.Closed.Locks), 5)] {
 		r.example("lock left: %s", name)
@@ -108,7 +113,9 @@ func (l *loading) run(ctx context.Context, d time.Duration, open loadOpener, m *
 	}
 	pinging, stop := context.WithCancel(ctx)
 	var pings sync.WaitGroup
-	pings.Go(func() { l.ping(pinging) })
+	for _, m := range l.members {
+		pings.Go(func() { l.ping(pinging, m) })
+	}
 	err := l.rounds(ctx, d, m)
 	stop()
 	pings.Wait()
@@ -135,18 +142,21 @@ func (l *loading) run(ctx context.Context, d time.Duration, open loadOpener, m *
 	}
 }
 
-// ping measures whether the machine lets a client have its replies: without them, no lease can be renewed.
-func (l *loading) ping(ctx context.Context) {
-	_ = l.env.direct(ctx, func(ctx context.Context, rdb *redis.Client) error {
-		for last := time.Now(); ; {
-			err := errors.Join(rdb.Ping(ctx).Err(), pause(ctx, 20*time.Millisecond))
-			l.pings.add(int64(time.Since(last)))
-			if err != nil {
-				return err
-			}
-			last = time.Now()
+// ping measures how long a member waits for a reply as its leases do: with a command that a proxy passes on, over the
+// connections for pipelines. Without replies, no lease can be renewed.
+func (l *loading) ping(ctx context.Context, m *loadMember) {
+	rdb := m.clients[len(m.clients)-1] // that of the locks that last
+	for {
+		began := time.Now()
+		_, err := rdb.Pipelined(ctx, func(p redis.Pipeliner) error { return p.Exists(ctx, loadKey(0)).Err() })
+		if err != nil {
+			return
 		}
-	})
+		l.pings.add(int64(time.Since(began)))
+		if pause(ctx, 20*time.Millisecond) != nil {
+			return
+		}
+	}
 }
 
 // calmForLoad empties the servers, and switches their logs off, since a slow disk would make waits long.

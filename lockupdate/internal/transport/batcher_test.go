@@ -92,6 +92,9 @@ func (r *rig) read(key string) *driver.Command { return r.Driver.Read(rmw.Key{Na
 // idle requires that no flush is in flight and no batch waits.
 func (r *rig) idle(t *testing.T) {
 	t.Helper()
+	synctest.Wait()
+	r.batcher.mu.Lock()
+	defer r.batcher.mu.Unlock()
 	assert.Zero(t, r.batcher.inFlight)
 	assert.Empty(t, r.batcher.pending)
 }
@@ -191,7 +194,6 @@ func TestCommandsAreBatched(t *testing.T) {
 			assert.Equal(t, want, took, i)
 		}
 		assert.Equal(t, []int{2, 2, 2, 2, 256, 256, 256, 256, 20}, r.sizes)
-		synctest.Wait()
 		r.idle(t)
 	})
 }
@@ -215,9 +217,36 @@ func TestHungFlushesDelayLittle(t *testing.T) {
 			limit = 2 * time.Millisecond // a batch behind the first four
 		}
 		hung()
-		synctest.Wait()
 		r.idle(t)
 		assert.Equal(t, []time.Duration{time.Millisecond}, r.start(t, 1, 1, send)(), "a single caller sends at once again")
+	})
+}
+
+// Where all is slow and nothing hangs, a late flush has its replies before most of its callers have a slot to send again.
+func TestSlowFlushIsHardlySentAgain(t *testing.T) {
+	inEachWay(t, func(t *testing.T, send func(r *rig, cmds ...*driver.Command) error) {
+		const callers, slow = 20, 60 * time.Millisecond
+		r := newRigOfPool(t, 1, func(flush int) time.Duration {
+			switch {
+			case flush == 1+maxInFlight:
+				return slow
+			case flush <= 2+maxInFlight:
+				return time.Millisecond
+			}
+			return slow / 2 // sent again
+		})
+		r.start(t, 1, 1, send)()
+		first := r.start(t, maxInFlight, 1, send)
+		batch := r.start(t, callers, 1, send)
+		first()
+		time.Sleep(slow / 2)
+		r.start(t, 1, 1, send)() // overtakes the batch, which is late
+		for _, took := range batch() {
+			assert.LessOrEqual(t, took, 2*slow)
+		}
+		assert.Equal(t, callers, r.sizes[1+maxInFlight])
+		assert.Equal(t, 1, r.flushes()-(3+maxInFlight), "control: one had a slot")
+		r.idle(t)
 	})
 }
 
@@ -338,7 +367,6 @@ func TestStartedBatchSendsItsProbes(t *testing.T) {
 			for _, c := range callers {
 				<-c.ticket.Done()
 			}
-			synctest.Wait()
 			r.idle(t)
 		})
 	}

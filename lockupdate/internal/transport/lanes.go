@@ -15,7 +15,36 @@ import (
 // sendAlone sends the commands of one caller in a flush of their own. It waits for a slot of
 // their lane, at most for Options.MaxOutage.
 func (t *Transport) sendAlone(wait context.Context, l lane, c caller) error {
-	leave, err := t.enter(wait, &l, c.cmds)
+	leave, err := t.enter(wait, &l, c.cmds, nil)
+	return t.sendIn(wait, l, c, leave, err)
+}
+
+// sendAgain sends commands whose flush hangs once more, by themselves, if they have no replies until there is a slot for
+// them: where all is slow and nothing hangs, the first replies come sooner than a slot.
+func (t *Transport) sendAgain(wait, values context.Context, ticket *driver.Ticket, cmds []*driver.Command) error {
+	l := trial
+	leave, err := t.enter(wait, &l, cmds, ticket.Done())
+	var copies []*driver.Command
+	if err == nil || errors.Is(err, errHangs) {
+		copies = ticket.Claim(cmds)
+	}
+	if copies == nil {
+		if leave != nil {
+			leave()
+		}
+		return t.gate.Wait(wait, ticket.Done())
+	}
+	err = t.sendIn(wait, l, caller{ctx: values, cmds: copies}, leave, err)
+	for i, c := range cmds {
+		if c.Doubled = true; err == nil {
+			c.Adopt(copies[i])
+		}
+	}
+	return err
+}
+
+// sendIn sends the commands of one caller as enter has told.
+func (t *Transport) sendIn(wait context.Context, l lane, c caller, leave func(), err error) error {
 	switch {
 	case errors.Is(err, errHangs):
 		refuse(c.ctx, err, c.cmds...)
@@ -50,8 +79,11 @@ var errHangs = fmt.Errorf("%w: a part of the store does not answer, and this key
 // errBusy is a command of lane trial that got no connection in time.
 var errBusy = fmt.Errorf("%w: no connection of the client was free", redisx.ErrNotSent)
 
-// enter waits for a slot of the lane *l, which may change meanwhile. leave gives it back.
-func (t *Transport) enter(wait context.Context, l *lane, cmds []*driver.Command) (leave func(), err error) {
+// enter waits for a slot of the lane *l, which may change meanwhile, or until answered is closed. leave gives it back; it is
+// nil without a slot.
+func (t *Transport) enter(
+	wait context.Context, l *lane, cmds []*driver.Command, answered <-chan struct{},
+) (leave func(), err error) {
 	b, patience := t.batcher, time.NewTimer(max(t.options.MaxOutage, OpenFor))
 	defer patience.Stop()
 	look := time.NewTicker(retrial / 4) // whether the lane is another one meanwhile
@@ -69,6 +101,8 @@ func (t *Transport) enter(wait context.Context, l *lane, cmds []*driver.Command)
 		case slots <- struct{}{}:
 		case <-look.C:
 			slots = nil
+		case <-answered:
+			return nil, nil
 		case <-wait.Done():
 			return nil, &notSent{wait.Err()}
 		case <-t.gate.GaveUp:

@@ -124,7 +124,7 @@ func (t *Transport) renewApart(limit time.Duration, done func([]*driver.Command)
 func (t *Transport) renewRun(ctx context.Context, cmds []*driver.Command, done func([]*driver.Command)) {
 	for len(cmds) > 0 {
 		l := renewal
-		leave, err := t.enter(ctx, &l, cmds)
+		leave, err := t.enter(ctx, &l, cmds, nil)
 		if err != nil {
 			refuse(context.Background(), errHangs, cmds...)
 			done(cmds)

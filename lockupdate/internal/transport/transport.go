@@ -171,16 +171,8 @@ func (t *Transport) awaitBatch(wait, values context.Context, how joined, cmds []
 	case <-wait.Done():
 	case <-t.gate.GaveUp:
 	}
-	if wait.Err() == nil && !t.gate.GivenUp() {
-		if copies := how.ticket.Claim(cmds); copies != nil {
-			err := t.sendAlone(wait, trial, caller{ctx: values, cmds: copies})
-			for i, c := range cmds {
-				if c.Doubled = true; err == nil {
-					c.Adopt(copies[i])
-				}
-			}
-			return err
-		}
+	if wait.Err() == nil && !t.gate.GivenUp() && !how.batch.once {
+		return t.sendAgain(wait, values, how.ticket, cmds)
 	}
 	return t.gate.Wait(wait, how.ticket.Done())
 }
