@@ -23,7 +23,8 @@ type Command struct {
 	word   *redisx.Word   // of cmd; nil: a command without a place for it, which only reads
 	sha    redisx.Word    // word points to it, unless a script is sent whole
 
-	ticket  *Ticket // of the caller, in a flush of several callers; or nil
+	built   time.Time // the first time
+	ticket  *Ticket   // of the caller, in a flush of several callers; or nil
 	replied atomic.Bool
 
 	// Urgent commands are sent even while the circuit breaker is open.
@@ -61,6 +62,9 @@ func (c *Command) urgent() *Command {
 // Build makes a new go-redis command: a script by its digest, or, if whole, with its
 // source. A hook of the client may keep earlier commands, so that none is changed.
 func (c *Command) Build(ctx context.Context, whole bool) redis.Cmder {
+	if c.built.IsZero() {
+		c.built = time.Now()
+	}
 	args := c.args
 	switch {
 	case whole && c.script != nil:
@@ -87,6 +91,10 @@ func (c *Command) Build(ctx context.Context, whole bool) redis.Cmder {
 
 // Built reports whether Build was called, so that there can be a reply.
 func (c *Command) Built() bool { return c.cmd != nil }
+
+// Sent returns when the command was sent at the earliest, after any wait of this process for its turn. It is the zero time if it
+// was not sent.
+func (c *Command) Sent() time.Time { return c.built }
 
 // Key returns the key of the command.
 func (c *Command) Key() string { return c.key }

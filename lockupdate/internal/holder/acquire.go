@@ -48,6 +48,9 @@ func (h *holder) tryAcquire(ctx context.Context, c *Call, hint time.Duration) (a
 	}
 	seq := h.queues.seq.Add(1)
 	t.Send(ctx, cmds...)
+	if sent := take[0].Sent(); !sent.IsZero() {
+		h.sent = sent // the lease begins no earlier, however long the command has waited for its turn
+	}
 	res, err := t.Driver.Acquired(r, take)
 	if take[0].Doubled {
 		h.lateUntil, h.lateEnded = h.queues.keeper.At(h.sent)+r.Lease, take[0].FirstEnded()
