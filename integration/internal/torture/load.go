@@ -59,7 +59,7 @@ type loading struct {
 	waits          [parts]peak  // of calls
 	gaps           [parts]peak  // between two acknowledgments
 	between        peak         // turns of other stores between two of a store
-	pings          peak         // times between two replies to pings
+	pings          peak         // times that a ping waits for its reply
 }
 
 // load plays a load, and judges it.

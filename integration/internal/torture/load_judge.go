@@ -17,7 +17,7 @@ type measured struct {
 	Waits, Gaps [parts]peaked
 	Turns       []int64   // with the one key, per store
 	Between     peaked    // turns of other stores between two of a store
-	Pings       peaked    // times between two replies to a client that only pings
+	Pings       peaked    // times that a ping waits for its reply
 	Served      [][]int64 // updates per goroutine of each store
 
 	Held, HeldLost     int64

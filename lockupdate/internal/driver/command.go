@@ -23,7 +23,7 @@ type Command struct {
 	word   *redisx.Word   // of cmd; nil: a command without a place for it, which only reads
 	sha    redisx.Word    // word points to it, unless a script is sent whole
 
-	built   time.Time // the first time
+	built   time.Time // when Build was called first
 	ticket  *Ticket   // of the caller, in a flush of several callers; or nil
 	replied atomic.Bool
 
@@ -92,8 +92,8 @@ func (c *Command) Build(ctx context.Context, whole bool) redis.Cmder {
 // Built reports whether Build was called, so that there can be a reply.
 func (c *Command) Built() bool { return c.cmd != nil }
 
-// Sent returns when the command was sent at the earliest, after any wait of this process for its turn. It is the zero time if it
-// was not sent.
+// Sent returns a time before which the command was certainly not sent: that of the first Build, which follows any wait of this process
+// for a turn. It is the zero time if the command was never built.
 func (c *Command) Sent() time.Time { return c.built }
 
 // Key returns the key of the command.
